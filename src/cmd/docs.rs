@@ -1,0 +1,126 @@
+//! `cruxctl completions` and `cruxctl man`: what the binary knows of itself, as files.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use super::{Cli, Context, examples};
+use crate::env;
+use crate::error::{Error, Kind, Result, WHEN_ZERO};
+
+/// Arguments of `cruxctl completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Arguments of `cruxctl man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The folder; it is made where it is missing
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub folder: PathBuf,
+}
+
+/// The whole command tree with its examples.
+#[must_use]
+pub fn tree() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// Prints a shell's completion script.
+pub fn completions(context: &mut Context, args: &CompletionsArgs) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "cruxctl", &mut script);
+    context.printer.raw(&script)
+}
+
+/// Writes a page for every command.
+pub fn man(context: &mut Context, args: &ManArgs) -> Result<()> {
+    fs::create_dir_all(&args.folder).map_err(|e| Error::io("create the folder", &args.folder, &e))?;
+    for (name, page) in pages() {
+        let path = args.folder.join(&name);
+        fs::write(&path, page).map_err(|e| Error::io("write", &path, &e))?;
+        context.printer.raw(format!("{name}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Every page of the manual: file name and text.
+#[must_use]
+pub fn pages() -> Vec<(String, Vec<u8>)> {
+    let mut pages = Vec::new();
+    collect(&tree(), "cruxctl", &mut pages);
+    pages
+}
+
+fn collect(command: &clap::Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) {
+    let name = path.replace(' ', "-");
+    let named = command.clone().name(name.clone()).display_name(name.clone()).bin_name(path.to_owned());
+    let man = Man::new(named).title(name.to_uppercase()).source("cruxctl").manual("cruxctl manual");
+    let mut page = Vec::new();
+    // Writing to a vector cannot fail.
+    let _ = man.render(&mut page);
+    let _ = sections(path).to_writer(&mut page);
+    pages.push((format!("{name}.1"), page));
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        collect(sub, &format!("{path} {}", sub.get_name()), pages);
+    }
+}
+
+/// What every page says behind the options.
+fn sections(path: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    roff.control("TP", []);
+    roff.text([bold("0")]);
+    roff.text([roman(WHEN_ZERO)]);
+    for kind in Kind::ALL {
+        roff.control("TP", []);
+        roff.text([bold(kind.status().to_string())]);
+        roff.text([roman(kind.when())]);
+    }
+    roff.control("PP", []);
+    roff.text([roman("Where two apply: 8 before 7, 6, 5, 4, 2, 3, 1, 0.")]);
+    roff.control("SH", ["ENVIRONMENT"]);
+    for (name, what) in env::VARIABLES {
+        roff.control("TP", []);
+        roff.text([bold(*name)]);
+        roff.text([roman(*what)]);
+    }
+    roff.control("SH", ["FILES"]);
+    for (name, what) in FILES {
+        roff.control("TP", []);
+        roff.text([bold(*name)]);
+        roff.text([roman(*what)]);
+    }
+    roff.control("SH", ["EXAMPLES"]);
+    for (what, line) in examples::of(path) {
+        roff.control("PP", []);
+        roff.text([roman(format!("{what}:"))]);
+        roff.control("PP", []);
+        roff.control("RS", ["4"]);
+        roff.control("nf", []);
+        roff.text([roman(*line)]);
+        roff.control("fi", []);
+        roff.control("RE", []);
+    }
+    roff
+}
+
+/// The files in a data directory, in the words of the manual.
+pub const FILES: &[(&str, &str)] = &[
+    ("DIR/sessions.jsonl", "the daemon's journal of sessions"),
+    ("DIR/cases.jsonl", "the daemon's journal of cases"),
+    ("DIR/facts.jsonl", "the daemon's journal of facts"),
+    ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
+    ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),
+];

@@ -1,0 +1,99 @@
+//! Examples for the help and the manual. Each runs as it stands.
+
+/// For each command path: a line that says what it does, and the line to type.
+pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "cruxctl",
+        &[
+            ("See whether the journals are whole", "cruxctl journal check"),
+            ("Store a state, and read it back", "echo '{\"step\":1}' | cruxctl session put build-42; cruxctl session get build-42"),
+        ],
+    ),
+    ("cruxctl session", &[("What is an agent doing?", "cruxctl session list --agent alice")]),
+    (
+        "cruxctl session put",
+        &[
+            ("Store a state for an hour and a half", "echo '{\"step\":1}' | cruxctl session put build-42 --ttl 90m"),
+            ("Store a file's JSON as agent alice", "cruxctl session put build-42 --agent alice --file state.json"),
+            (
+                "Change it only if nobody else has",
+                "hash=$(cruxctl session show build-42 --json | jq -r .hash); echo '{\"step\":2}' | cruxctl session put build-42 --if-match \"$hash\"",
+            ),
+        ],
+    ),
+    (
+        "cruxctl session get",
+        &[
+            ("Print a state", "cruxctl session get build-42"),
+            ("One member of it", "cruxctl session get build-42 | jq .step"),
+        ],
+    ),
+    ("cruxctl session show", &[("When does it expire, and where is it in the journal?", "cruxctl session show build-42")]),
+    (
+        "cruxctl session list",
+        &[
+            ("Every session of every agent", "cruxctl session list --all-agents --all"),
+            ("The ids of the ten largest", "cruxctl session list --sort size --limit 10 --format id"),
+            ("Written within two hours", "cruxctl session list --since 2h"),
+        ],
+    ),
+    ("cruxctl session delete", &[("Delete one", "cruxctl session delete build-42")]),
+    ("cruxctl session archive", &[("Hide one, and say why", "cruxctl session archive build-42 --reason done")]),
+    ("cruxctl session unarchive", &[("Bring it back", "cruxctl session unarchive build-42")]),
+    (
+        "cruxctl session reap",
+        &[
+            ("What would go?", "cruxctl session reap --dry-run"),
+            ("Delete what has expired", "cruxctl session reap --all-agents"),
+        ],
+    ),
+    ("cruxctl journal", &[("After a crash", "cruxctl journal check")]),
+    (
+        "cruxctl journal check",
+        &[
+            ("All journals", "cruxctl journal check"),
+            ("One, as the daemon would see it", "cruxctl journal check sessions --for-daemon"),
+            ("For a monitor", "cruxctl journal check --json --quiet"),
+        ],
+    ),
+    (
+        "cruxctl journal repair",
+        &[
+            ("See the plan", "cruxctl journal repair sessions"),
+            ("Carry it out", "cruxctl journal repair sessions --apply"),
+            ("Unattended: only if little is set aside", "cruxctl journal repair --apply --max-loss-bytes 65536"),
+        ],
+    ),
+    (
+        "cruxctl journal show",
+        &[
+            ("The line that check has named", "cruxctl journal show sessions --line 36"),
+            ("Everything about one session", "cruxctl journal show sessions --id build-42"),
+        ],
+    ),
+    (
+        "cruxctl journal compact",
+        &[
+            ("What would it save?", "cruxctl journal compact sessions --dry-run"),
+            ("Do it, with the daemon stopped", "cruxctl journal compact sessions"),
+        ],
+    ),
+    (
+        "cruxctl journal export",
+        &[
+            ("Every live case, for jq", "cruxctl journal export cases | jq -c '{case_id, task}'"),
+            ("Ids only", "cruxctl journal export facts --format id"),
+        ],
+    ),
+    (
+        "cruxctl completions",
+        &[("For bash", "cruxctl completions bash > ~/.local/share/bash-completion/completions/cruxctl")],
+    ),
+    ("cruxctl man", &[("Write the manual", "cruxctl man ~/.local/share/man/man1")]),
+];
+
+/// The examples of a command path.
+#[must_use]
+pub fn of(path: &str) -> &'static [(&'static str, &'static str)] {
+    EXAMPLES.iter().find(|(name, _)| *name == path).map_or(&[], |(_, examples)| examples)
+}

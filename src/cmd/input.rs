@@ -1,0 +1,158 @@
+//! Documents and ids that come from outside, checked before anything is done with them.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+use crate::error::{Code, Error, Result, plain};
+use crate::journal::json::{self, Squeeze};
+use crate::store::{scope, session};
+
+/// How much is read at once.
+const BLOCK: usize = 1 << 16;
+
+/// A state that may be stored.
+#[derive(Debug)]
+pub struct State {
+    /// Its text: one line.
+    pub text: Vec<u8>,
+    /// Why the daemon would lose it, with the place, if it would.
+    pub daemon_loses: Option<String>,
+}
+
+/// Reads a state from a file, or from standard input. One line is kept byte for byte; a text with raw line breaks
+/// loses the white space between tokens and nothing else. At most `most` bytes are kept.
+pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
+    let (mut from, name): (Box<dyn Read>, String) = match file {
+        Some(path) if path != Path::new("-") => {
+            let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
+            (Box::new(file), path.display().to_string())
+        }
+        _ => {
+            let stdin = io::stdin();
+            if stdin.is_terminal() {
+                let message = "the state is read from standard input, and that is a terminal";
+                let hint = "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
+                return Err(Error::new(Code::UsageArguments, message).hint(hint));
+            }
+            (Box::new(stdin), "standard input".to_owned())
+        }
+    };
+    let mut text = Vec::new();
+    let mut read = 0u64;
+    // Set once a raw line break between tokens was met.
+    let mut squeeze: Option<Squeeze> = None;
+    let mut block = vec![0; BLOCK];
+    loop {
+        let got = match from.read(&mut block) {
+            Ok(0) => break,
+            Ok(got) => got,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let message = format!("cannot read {name}: {}", plain(&error));
+                return Err(Error::new(Code::EnvironmentStdin, message));
+            }
+        };
+        read += got as u64;
+        let before = text.len();
+        text.extend_from_slice(&block[..got]);
+        if let Some(squeeze) = &mut squeeze {
+            squeeze.squeeze(&mut text, before);
+        } else if text.trim_ascii().iter().any(|b| matches!(b, b'\n' | b'\r')) {
+            let mut begun = Squeeze::default();
+            begun.squeeze(&mut text, 0);
+            squeeze = Some(begun);
+        }
+        // White space behind the value is not part of it, so a little more than the limit may come.
+        if text.len() as u64 > most + BLOCK as u64 {
+            return Err(too_large(&format!("more than {read}"), most));
+        }
+    }
+    let whole = text;
+    let trimmed = whole.trim_ascii();
+    if trimmed.is_empty() {
+        let message = format!("{name} is empty; a state is one JSON value");
+        return Err(Error::new(Code::UsageNotJson, message));
+    }
+    let start = whole.len() - whole.trim_ascii_start().len();
+    let not_json = |at: usize, why: &str| {
+        let place = if squeeze.is_some() { "byte (white space between tokens left out)" } else { "byte" };
+        Error::new(Code::UsageNotJson, format!("{name} is not one JSON value: {why}, at {place} {}", at + start))
+    };
+    if trimmed.starts_with(b"\xEF\xBB\xBF") {
+        return Err(not_json(0, "a byte order mark in front of it"));
+    }
+    if let Err(error) = std::str::from_utf8(trimmed) {
+        return Err(not_json(error.valid_up_to(), "not UTF-8"));
+    }
+    let (range, quirks) =
+        json::whole(trimmed, session::DEPTH_AROUND_STATE).map_err(|fail| not_json(fail.at, fail.why))?;
+    let text = trimmed[range].to_vec();
+    if text.len() as u64 > most {
+        return Err(too_large(&text.len().to_string(), most));
+    }
+    let loses = [
+        (quirks.too_deep, "it is nested deeper than 125 levels"),
+        (quirks.number_out_of_range, "a number is beyond a 64-bit float"),
+        (quirks.lone_surrogate, "an escape is half of a surrogate pair"),
+    ];
+    let daemon_loses = loses
+        .into_iter()
+        .filter_map(|(at, why)| at.map(|at| (at, why)))
+        .min()
+        .map(|(at, why)| format!("{why}, at byte {}", at + start));
+    Ok(State { text, daemon_loses })
+}
+
+fn too_large(bytes: &str, most: u64) -> Error {
+    let message = format!("the state has {bytes} bytes; the most that is written is {most}");
+    Error::new(Code::RefusedTooLarge, message).hint("raise the limit: --max-state-bytes 33554432")
+}
+
+/// Refuses an agent that no stored id could be told apart by.
+pub fn check_agent(agent: &str) -> Result<()> {
+    let why = if agent.is_empty() {
+        "it is empty"
+    } else if agent.contains("::") {
+        "it holds `::`, which separates agent and id in stored ids"
+    } else if agent.chars().any(char::is_control) {
+        "it holds a control character"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Code::UsageId, format!("{agent:?} is no agent: {why}")))
+}
+
+/// Refuses an id that may not be created. Ids that a journal holds are never refused.
+pub fn check_new_id(id: &str, all_agents: bool) -> Result<()> {
+    let why = if id.is_empty() {
+        "it is empty".to_owned()
+    } else if id.len() > session::LONGEST_ID {
+        format!("it has {} bytes, and at most {} are allowed", id.len(), session::LONGEST_ID)
+    } else if id.chars().any(char::is_control) {
+        "it holds a control character".to_owned()
+    } else if id.starts_with(scope::PREFIX) && !all_agents {
+        format!("ids that begin with {} belong to agents: name the agent with --agent", scope::PREFIX)
+    } else {
+        return Ok(());
+    };
+    let shown: String = id.chars().take(80).collect();
+    Err(Error::new(Code::UsageId, format!("{shown:?} cannot be a new id: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_agents_that_may_not_be_created() {
+        for id in ["", "a\nb", "a\0", &"x".repeat(1025), "__agent_session::a::b"] {
+            assert_eq!(check_new_id(id, false).unwrap_err().code, Code::UsageId, "{id:?}");
+        }
+        for id in ["../../x", "a/b", ".", "-", &"x".repeat(1024), "日本"] {
+            assert!(check_new_id(id, false).is_ok(), "{id:?}");
+        }
+        assert!(check_new_id("__agent_session::a::b", true).is_ok());
+        assert!(check_agent("a::b").is_err() && check_agent("").is_err() && check_agent("a:b").is_ok());
+    }
+}

@@ -1,0 +1,299 @@
+//! The command line: what was typed becomes a [`Context`], and a noun's verb runs in it.
+//!
+//! One file a noun. The doc comments on the arguments are the help and the manual.
+
+pub mod docs;
+pub mod examples;
+pub mod input;
+pub mod journal;
+pub mod session;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::env::{self, Env};
+use crate::error::{Code, Error, Result, worse};
+use crate::journal::files::DataDir;
+use crate::journal::replay::Seen;
+use crate::journal::{Journal, Severity};
+use crate::render::{Format, Printer, Settings};
+use crate::store::scope::Scope;
+
+/// Read, check, repair and write the append-only JSONL journals of a Crux data directory
+///
+/// A data directory holds what AI agents are doing (sessions), how it turned out (cases) and what they know (facts).
+/// It is the Crux daemon's own: whatever the daemon writes is read, and whatever is written, the daemon reads.
+#[derive(Debug, Parser)]
+#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// The noun.
+    #[command(subcommand)]
+    pub noun: Noun,
+    /// Flags that every verb takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Flags that every verb takes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub data_dir: Option<PathBuf>,
+    /// Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]
+    #[arg(long, global = true, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// How the answer is written [default: table on a terminal, plain in a pipe]
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Short for --format json
+    #[arg(long, global = true, conflicts_with = "format")]
+    pub json: bool,
+    /// With --format id: end each id with a NUL byte instead of a line end
+    #[arg(short = '0', long, global = true)]
+    pub null: bool,
+    /// No notes and warnings; errors are still told
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Colours: auto, always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
+    pub color: String,
+    /// How long to wait for another writer
+    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub lock_timeout: Duration,
+    /// Do not wait until a write is on disk; a power failure may then lose it
+    #[arg(long, global = true)]
+    pub no_sync: bool,
+    /// Damage in a journal is still told, but does not change the exit status
+    #[arg(long, global = true)]
+    pub damaged_ok: bool,
+}
+
+/// The nouns.
+#[derive(Debug, Subcommand)]
+pub enum Noun {
+    /// What agents are doing: opaque JSON states by id
+    Session(session::SessionArgs),
+    /// The journals themselves: check, repair, show, compact, export
+    Journal(journal::JournalArgs),
+    /// Print a shell's completion script
+    Completions(docs::CompletionsArgs),
+    /// Write the manual pages to a folder
+    Man(docs::ManArgs),
+}
+
+/// What a verb needs to know, resolved from flags and environment.
+pub struct Context {
+    /// Clock and environment.
+    pub env: Env,
+    /// The data directory.
+    pub dir: DataDir,
+    /// The agent, if any.
+    pub agent: Option<String>,
+    /// How long to wait for the lock.
+    pub lock_timeout: Duration,
+    /// Whether writes are synced.
+    pub sync: bool,
+    /// Whether damage leaves the exit status alone.
+    pub damaged_ok: bool,
+    /// Where answers and talk go.
+    pub printer: Printer,
+    /// The worst exit status so far.
+    pub status: u8,
+}
+
+impl Context {
+    /// The scope of a session verb.
+    pub fn scope(&self, all_agents: bool) -> Scope {
+        match &self.agent {
+            _ if all_agents => Scope::All,
+            Some(agent) => Scope::Agent(agent.clone()),
+            None => Scope::Unscoped,
+        }
+    }
+
+    /// Remembers a status; the worst one is what the process ends with.
+    pub fn mark(&mut self, status: u8) {
+        self.status = worse(self.status, status);
+    }
+
+    /// Tells of damage that a verb has met on the way. `reading`: the answer may lack something, so it counts.
+    pub fn tell_damage(&mut self, journal: &Journal, seen: &Seen, reading: bool) {
+        if let Some(span) = seen.in_progress {
+            let text = format!(
+                "a write is in progress on {}: its last {} bytes are not judged",
+                journal.file, span.len
+            );
+            self.printer.note(&text);
+        }
+        if let Some(first) = seen.first.first() {
+            let places = if seen.damage == 1 { "1 place" } else { &format!("{} places", seen.damage) };
+            let text = format!(
+                "{} is damaged in {places}: line {}, byte {}, {} bytes: {} ({}){}",
+                journal.file,
+                first.line,
+                first.span.offset,
+                first.span.len,
+                first.class.name(),
+                first.why,
+                if seen.damage > 1 { ", and more" } else { "" }
+            );
+            let hint = format!("cruxctl journal check {}", journal.name);
+            if reading && !self.damaged_ok {
+                self.mark(Code::DamagedJournal.kind().status());
+            }
+            self.printer.warn(&text, &[hint]);
+        } else if seen.daemon > 0 {
+            let text = format!("{}: the daemon would lose or stumble over {} places", journal.file, seen.daemon);
+            self.printer.warn(&text, &[format!("cruxctl journal check {} --for-daemon", journal.name)]);
+        }
+    }
+}
+
+/// Runs one command line. `stdout_closed`: standard output was closed when the process began.
+pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
+    let matches = match Cli::command().try_get_matches_from(&argv) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error, &argv, stdout_closed),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, &argv, stdout_closed),
+    };
+    let (settings, unknown_format) = settings(&cli.global, stdout_closed);
+    let mut printer = Printer::new(settings);
+    if let Some(error) = unknown_format {
+        printer.error(&error);
+        return error.status();
+    }
+    let mut context = match context(&cli.global, printer) {
+        Ok(context) => context,
+        Err((mut printer, error)) => {
+            printer.error(&error);
+            return error.status();
+        }
+    };
+    let result = match cli.noun {
+        Noun::Session(args) => session::run(&mut context, args),
+        Noun::Journal(args) => journal::run(&mut context, args),
+        Noun::Completions(args) => docs::completions(&mut context, &args),
+        Noun::Man(args) => docs::man(&mut context, &args),
+    };
+    let result = result.and_then(|()| context.printer.flush());
+    if let Err(error) = result {
+        context.mark(error.status());
+        // The answer may lie in the damage: a "no" from a damaged journal is told as it is, and counts as damage.
+        context.printer.error(&error);
+    }
+    context.status
+}
+
+fn settings(global: &Global, stdout_closed: bool) -> (Settings, Option<Error>) {
+    let mut format = if global.json { Some(Format::Json) } else { global.format };
+    let mut unknown = None;
+    if format.is_none()
+        && let Some(name) = env::var("CRUXCTL_FORMAT")
+    {
+        match clap::ValueEnum::from_str(&name, true) {
+            Ok(value) => format = Some(value),
+            Err(_) => {
+                let message = format!("CRUXCTL_FORMAT is {name:?}; it can be table, plain, json, jsonl or id");
+                unknown = Some(Error::new(Code::UsageArguments, message));
+            }
+        }
+    }
+    let color = match global.color.as_str() {
+        "always" => Some(true),
+        "never" => Some(false),
+        _ => env::var("NO_COLOR").map(|_| false),
+    };
+    (Settings { format, null: global.null, quiet: global.quiet, color, stdout_closed }, unknown)
+}
+
+fn context(global: &Global, printer: Printer) -> std::result::Result<Context, (Printer, Error)> {
+    let resolve = || -> Result<(Env, DataDir, Option<String>)> {
+        let env = Env::read()?;
+        let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
+            let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
+            Error::new(Code::UsageArguments, message)
+        })?;
+        let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
+        if let Some(agent) = &agent {
+            input::check_agent(agent)?;
+        }
+        Ok((env, DataDir { root }, agent))
+    };
+    match resolve() {
+        Ok((env, dir, agent)) => Ok(Context {
+            env,
+            dir,
+            agent,
+            lock_timeout: global.lock_timeout,
+            sync: !global.no_sync,
+            damaged_ok: global.damaged_ok || env::truthy("CRUXCTL_DAMAGED_OK"),
+            printer,
+            status: 0,
+        }),
+        Err(error) => Err((printer, error)),
+    }
+}
+
+/// Tells a wrong command line; help and version are answers.
+fn usage(error: &clap::Error, argv: &[OsString], stdout_closed: bool) -> u8 {
+    let json = argv.iter().zip(argv.iter().skip(1).map(Some).chain([None])).any(|(arg, next)| {
+        let value = next.map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let arg = arg.to_string_lossy();
+        arg == "--json" || arg.starts_with("--format=json") || (arg == "--format" && value.starts_with("json"))
+    });
+    let format = json.then_some(Format::Json);
+    let mut printer = Printer::new(Settings { format, stdout_closed, ..Settings::default() });
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let text = error.render().to_string();
+            match printer.raw(text.as_bytes()).and_then(|()| printer.flush()) {
+                Ok(()) => 0,
+                Err(error) => {
+                    printer.error(&error);
+                    error.status()
+                }
+            }
+        }
+        _ if json => {
+            let text = error.render().to_string();
+            let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let error = Error::new(Code::UsageArguments, message).hint("cruxctl --help");
+            printer.error(&error);
+            error.status()
+        }
+        _ => {
+            // What was typed may be anything: it is shown, not acted on.
+            let text: Vec<String> = error.render().to_string().lines().map(crate::render::for_terminal).collect();
+            printer.to_stderr(&(text.join("\n") + "\n"));
+            Code::UsageArguments.kind().status()
+        }
+    }
+}
+
+/// Reads a moment: an RFC 3339 time, or how long ago.
+pub fn moment(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time.to_utc());
+    }
+    let ago = humantime::parse_duration(text).ok().and_then(|d| chrono::TimeDelta::from_std(d).ok());
+    ago.and_then(|ago| now.checked_sub_signed(ago)).ok_or_else(|| {
+        let message = format!("{text:?} is neither an RFC 3339 time nor a time span like 2h or 3days");
+        Error::new(Code::UsageArguments, message)
+    })
+}
+
+/// A severity's word for counts: "2 damages".
+#[must_use]
+pub fn severity_word(severity: Option<Severity>) -> &'static str {
+    severity.map_or("clean", Severity::name)
+}

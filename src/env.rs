@@ -1,0 +1,98 @@
+//! The only reader of environment, clock and randomness.
+
+use std::env;
+use std::path::PathBuf;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use rand::TryRng;
+use rand::rngs::SysRng;
+
+use crate::error::{Code, Error, Result, plain};
+
+/// The variables that the tool reads, with what they mean, in the words of the manual.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("CRUXCTL_DATA_DIR", "the data directory, where --data-dir is not given"),
+    ("CORECRUXD_DATA_DIR", "the daemon's name for it; used where CRUXCTL_DATA_DIR is not set"),
+    ("XDG_DATA_HOME", "the data directory is crux in it, where neither is set; $HOME/.local/share unless set"),
+    ("CRUXCTL_AGENT", "the agent, where --agent is not given"),
+    ("CRUXCTL_FORMAT", "the output format, where --format is not given"),
+    ("CRUXCTL_DAMAGED_OK", "if 1 or true, as --damaged-ok"),
+    ("CRUXCTL_MAX_STATE_BYTES", "the largest state that is written, where --max-state-bytes is not given"),
+    ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
+    ("NO_COLOR", "if set and not empty, no colours"),
+];
+
+/// The process's surroundings, read once.
+#[derive(Clone, Debug)]
+pub struct Env {
+    now: DateTime<Utc>,
+}
+
+impl Env {
+    /// Reads the clock.
+    pub fn read() -> Result<Env> {
+        let now = match var("CRUXCTL_NOW") {
+            None => Utc::now(),
+            Some(text) => match DateTime::parse_from_rfc3339(&text) {
+                Ok(time) => time.to_utc(),
+                Err(_) => {
+                    let message = format!("CRUXCTL_NOW is {text:?}, which is no RFC 3339 time");
+                    return Err(Error::new(Code::UsageArguments, message));
+                }
+            },
+        };
+        Ok(Env { now })
+    }
+
+    /// The time at which the command began.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Now, as it stands in file names.
+    #[must_use]
+    pub fn stamp(&self) -> String {
+        self.now.format("%Y%m%dT%H%M%SZ").to_string()
+    }
+
+    /// Now, in RFC 3339.
+    #[must_use]
+    pub fn now_text(&self) -> String {
+        self.now.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+    }
+}
+
+/// A variable; an empty one counts as unset.
+#[must_use]
+pub fn var(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
+/// A variable that holds a path.
+#[must_use]
+pub fn path(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Whether a variable says yes.
+#[must_use]
+pub fn truthy(name: &str) -> bool {
+    var(name).is_some_and(|value| matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+}
+
+/// The data directory where no flag names one.
+#[must_use]
+pub fn data_dir() -> Option<PathBuf> {
+    let home = || path("XDG_DATA_HOME").or_else(|| path("HOME").map(|home| home.join(".local/share")));
+    path("CRUXCTL_DATA_DIR").or_else(|| path("CORECRUXD_DATA_DIR")).or_else(|| home().map(|home| home.join("crux")))
+}
+
+/// Eight random hex digits, for names of files that must not meet.
+pub fn random_tag() -> Result<String> {
+    let word = SysRng.try_next_u32().map_err(|error| {
+        let message = format!("the system gives no random bytes: {}", plain(&std::io::Error::other(error)));
+        Error::new(Code::EnvironmentIo, message)
+    })?;
+    Ok(format!("{word:08x}"))
+}

@@ -1,0 +1,136 @@
+//! Check: one pass over a journal that changes nothing and leaves nothing out.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::Journal;
+use super::files::{self, DataDir};
+use super::finding::{Finding, Reaction, Severity};
+use super::quarantine::{self, Held};
+use super::replay::{self, Seen};
+use super::scan::{Bytes, Item, Stretch};
+use crate::error::Result;
+
+/// What a journal comes to.
+#[derive(Debug)]
+pub struct Summary {
+    /// The journal's name.
+    pub journal: &'static str,
+    /// Its path.
+    pub path: std::path::PathBuf,
+    /// Whether it exists.
+    pub exists: bool,
+    /// Numbers and the first findings.
+    pub seen: Seen,
+    /// Live ids, in every scope and state.
+    pub live: u64,
+    /// Bytes of live records.
+    pub live_bytes: u64,
+    /// Bytes of records that are no longer live.
+    pub dead_bytes: u64,
+    /// Bytes that are no record.
+    pub damaged_bytes: u64,
+    /// The worst that the daemon does with any finding.
+    pub daemon: Reaction,
+    /// Places with a record that may be one.
+    pub possible: u64,
+    /// What lies in quarantine.
+    pub held: Held,
+    /// The file's mode, where others than the owner may read or write it.
+    pub loose_mode: Option<u32>,
+    /// What the daemon reads and then skips by a rule of its own.
+    pub notes: Vec<String>,
+}
+
+/// Checks one journal. Every finding goes to `finding` as it is met; `progress` hears how many bytes are read.
+pub fn check(
+    dir: &DataDir,
+    journal: &Journal,
+    finding: &mut dyn FnMut(&Finding) -> Result<()>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Summary> {
+    let opened = replay::open(dir, journal)?;
+    let mut replay = (journal.replay)();
+    let (mut record_bytes, mut damaged_bytes, mut possible) = (0, 0, 0);
+    let mut daemon = Reaction::Keeps;
+    let mut records = 0u64;
+    let stretch = Stretch { to: opened.len, ..Stretch::default() };
+    let seen = opened.scan_items(journal, stretch, &mut |item| {
+        match item {
+            Item::Record(record) => {
+                record_bytes += record.span.len;
+                replay.record(record);
+                records += 1;
+                if records.is_multiple_of(4096) {
+                    progress(record.span.offset, opened.len);
+                }
+            }
+            Item::Finding(found, bytes) => {
+                if *bytes == Bytes::Unreadable {
+                    damaged_bytes += found.span.len;
+                }
+                possible += u64::from(found.possible.is_some());
+                daemon = daemon.max(found.reaction);
+                finding(found)?;
+            }
+            Item::Foreign { .. } | Item::LineEnd { .. } => {}
+        }
+        Ok(())
+    })?;
+    let mode = match &opened.file {
+        Some(file) => Some(files::metadata(file, &opened.path)?.permissions().mode() & 0o777),
+        None => None,
+    };
+    Ok(Summary {
+        journal: journal.name,
+        exists: opened.file.is_some(),
+        path: opened.path,
+        seen,
+        live: replay.live(),
+        live_bytes: replay.live_bytes(),
+        dead_bytes: record_bytes.saturating_sub(replay.live_bytes()),
+        damaged_bytes,
+        daemon,
+        possible,
+        held: quarantine::held(dir, journal),
+        loose_mode: mode.filter(|mode| mode & 0o077 != 0),
+        notes: replay.notes(),
+    })
+}
+
+impl Summary {
+    /// Whether anything is wrong that counts: damage, or under `for_daemon` whatever the daemon loses.
+    #[must_use]
+    pub fn bad(&self, for_daemon: bool) -> bool {
+        self.seen.damage > 0 || (for_daemon && self.seen.daemon + self.seen.foreign > 0)
+    }
+
+    /// The severest kind of finding there is.
+    #[must_use]
+    pub fn severity(&self) -> Option<Severity> {
+        match (self.seen.damage, self.seen.daemon, self.seen.foreign) {
+            (1.., _, _) => Some(Severity::Damage),
+            (_, 1.., _) => Some(Severity::Daemon),
+            (_, _, 1..) => Some(Severity::Foreign),
+            _ => None,
+        }
+    }
+}
+
+/// Files in the data directory that look like journals and are none: copies that a sync program made, and tails that
+/// the daemon has moved aside.
+#[must_use]
+pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(&dir.root) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| {
+            let ours = journals.iter().any(|j| j.file == name);
+            let stem = |j: &&Journal| name.contains(j.name) && name.contains(".jsonl");
+            !ours && journals.iter().any(|j| stem(&j))
+        })
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,179 @@
+//! Where things lie in a data directory, and how files are opened and made there.
+//!
+//! Folders are made 0700 and files 0600. What root makes is given to the owner of the data directory, so that a
+//! check under sudo never locks the owner out.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use super::Journal;
+use super::finding::Span;
+use crate::error::{Code, Error, Result};
+
+/// The data directory.
+#[derive(Clone, Debug)]
+pub struct DataDir {
+    /// Its path.
+    pub root: PathBuf,
+}
+
+impl DataDir {
+    /// The file of a journal.
+    #[must_use]
+    pub fn journal(&self, journal: &Journal) -> PathBuf {
+        self.root.join(journal.file)
+    }
+
+    /// The folder of our own files, which the daemon never reads.
+    #[must_use]
+    pub fn own(&self) -> PathBuf {
+        self.root.join("cruxctl")
+    }
+
+    /// The file that writers lock. It is never renamed or removed.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.own().join("lock")
+    }
+
+    /// Where repair puts what it takes out.
+    #[must_use]
+    pub fn quarantine(&self) -> PathBuf {
+        self.own().join("quarantine")
+    }
+
+    /// Makes the data directory and `folder` inside it, as far as they are missing.
+    pub fn make(&self, folder: &Path) -> Result<()> {
+        make_folder(&self.root)?;
+        if folder != self.root {
+            make_folder(&self.own())?;
+            make_folder(folder)?;
+            self.give(folder)?;
+        }
+        self.give(&self.own())
+    }
+
+    /// Gives what root has made to the owner of the data directory.
+    fn give(&self, path: &Path) -> Result<()> {
+        if let Ok(file) = File::open(path) {
+            self.give_file(&file, path)?;
+        }
+        Ok(())
+    }
+
+    fn give_file(&self, file: &File, path: &Path) -> Result<()> {
+        let owner = fs::metadata(&self.root).map_err(|e| Error::io("look at", &self.root, &e))?;
+        let own = file.metadata().map_err(|e| Error::io("look at", path, &e))?;
+        if own.uid() == 0 && owner.uid() != 0 {
+            fchown(file, Some(owner.uid()), Some(owner.gid())).map_err(|e| Error::io("give away", path, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Opens a file of ours or a journal for reading and appending; makes it where it is missing. The flag says
+    /// whether it is new.
+    pub fn open_append(&self, path: &Path) -> Result<(File, bool)> {
+        check_kind(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).mode(0o600).custom_flags(nonblocking());
+        match options.open(path) {
+            Ok(file) => Ok((file, false)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let file = options.create(true).open(path).map_err(|e| Error::io("create", path, &e))?;
+                self.give_file(&file, path)?;
+                Ok((file, true))
+            }
+            Err(error) => Err(Error::io("open", path, &error)),
+        }
+    }
+
+    /// Makes a new file for writing; one of that name may not exist.
+    pub fn create_new(&self, path: &Path) -> Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(path).map_err(|e| Error::io("create", path, &e))?;
+        self.give_file(&file, path)?;
+        Ok(file)
+    }
+}
+
+/// Opens a journal for reading; `None` where there is none.
+pub fn open_read(path: &Path) -> Result<Option<File>> {
+    if !check_kind(path)? {
+        return Ok(None);
+    }
+    match OpenOptions::new().read(true).custom_flags(nonblocking()).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("open", path, &error)),
+    }
+}
+
+/// Whether there is a file; an error where something else has its name. Opening a FIFO would wait for ever.
+fn check_kind(path: &Path) -> Result<bool> {
+    let what = match fs::metadata(path) {
+        Ok(data) if data.is_file() => return Ok(true),
+        Ok(data) if data.is_dir() => "a folder",
+        Ok(_) => "no regular file (a pipe, socket or device)",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(Error::io("look at", path, &error)),
+    };
+    let message = format!("{} is {what} where a journal should be", path.display());
+    Err(Error::new(Code::EnvironmentFileKind, message))
+}
+
+fn nonblocking() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
+}
+
+fn make_folder(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(data) if data.is_dir() => return Ok(()),
+        Ok(_) => {
+            let message = format!("{} is no folder", path.display());
+            return Err(Error::new(Code::EnvironmentFileKind, message));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io("look at", path, &error)),
+    }
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => {
+            if let Some(parent) = path.parent() {
+                // A new folder's name lives in its parent. Where the parent cannot be synced, the journal's own sync
+                // decides.
+                let _ = sync_folder(parent);
+            }
+            Ok(())
+        }
+        Err(error) => Err(Error::io("create the folder", path, &error)),
+    }
+}
+
+/// Makes names in a folder durable.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
+}
+
+/// The path that a symlinked journal really has; the path itself where it is no link.
+pub fn real_path(path: &Path) -> Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) => Err(Error::io("look at", path, &error)),
+    }
+}
+
+/// A file's length and whatever else its metadata says.
+pub fn metadata(file: &File, path: &Path) -> Result<Metadata> {
+    file.metadata().map_err(|e| Error::io("look at", path, &e))
+}
+
+/// The bytes of a span.
+pub fn read_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(span.len).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, span.offset).map_err(|e| Error::io("read", path, &e))?;
+    Ok(bytes)
+}

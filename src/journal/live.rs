@@ -1,0 +1,145 @@
+//! Ids to places: what is left when the last record of each id wins.
+//!
+//! It keeps 32 bytes an id: a 128-bit hash instead of the id, and the place of its record.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::finding::Span;
+
+/// The first 128 bits of an id's BLAKE3 hash. Two ids that share them would be taken for one; nobody can make two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IdKey([u64; 2]);
+
+impl IdKey {
+    /// The key of an id.
+    #[must_use]
+    pub fn of(id: &str) -> IdKey {
+        Self::of_parts(&[id])
+    }
+
+    /// The key of several texts together; their borders count.
+    #[must_use]
+    pub fn of_parts(parts: &[&str]) -> IdKey {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            if parts.len() > 1 {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+            }
+            hasher.update(part.as_bytes());
+        }
+        let hash = hasher.finalize();
+        let word = |at: usize| hash.as_bytes()[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+        IdKey([word(0), word(8)])
+    }
+}
+
+/// Takes a key's own bits as its hash: they are one already.
+#[derive(Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+    fn write_usize(&mut self, _len: usize) {}
+}
+
+/// A map by [`IdKey`].
+pub type KeyMap<V> = HashMap<IdKey, V, BuildHasherDefault<KeyHasher>>;
+
+/// A place in 12 bytes: no record is longer than 4 GiB.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    offset: [u32; 2],
+    len: u32,
+}
+
+impl Place {
+    /// The place of a span.
+    #[must_use]
+    pub fn of(span: Span) -> Place {
+        let half = |n: u64| u32::try_from(n & 0xFFFF_FFFF).unwrap_or(u32::MAX);
+        Place { offset: [half(span.offset), half(span.offset >> 32)], len: u32::try_from(span.len).unwrap_or(u32::MAX) }
+    }
+
+    /// The span of a place.
+    #[must_use]
+    pub fn span(self) -> Span {
+        Span { offset: u64::from(self.offset[0]) | u64::from(self.offset[1]) << 32, len: u64::from(self.len) }
+    }
+}
+
+/// What a record does to the set of live ids.
+#[derive(Debug)]
+pub enum Effect<'a> {
+    /// The record is the id's newest.
+    Put(std::borrow::Cow<'a, str>),
+    /// The id is gone.
+    Delete(std::borrow::Cow<'a, str>),
+}
+
+/// The live ids of a journal in which the last record wins.
+#[derive(Default)]
+pub struct LastWins {
+    map: KeyMap<Place>,
+    bytes: u64,
+}
+
+impl LastWins {
+    /// Takes the next record.
+    pub fn apply(&mut self, effect: &Effect<'_>, span: Span) {
+        let before = match effect {
+            Effect::Put(id) => {
+                self.bytes += span.len;
+                self.map.insert(IdKey::of(id), Place::of(span))
+            }
+            Effect::Delete(id) => self.map.remove(&IdKey::of(id)),
+        };
+        if let Some(before) = before {
+            self.bytes -= before.span().len;
+        }
+    }
+
+    /// The place of a live id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<Span> {
+        self.map.get(&IdKey::of(id)).map(|place| place.span())
+    }
+
+    /// How many ids are live.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// Whether none is live.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// How many bytes the live records take.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The live records' places, in the order of the file.
+    #[must_use]
+    pub fn spans(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> = self.map.values().map(|place| place.span()).collect();
+        spans.sort_unstable_by_key(|span| span.offset);
+        spans
+    }
+}

@@ -1,0 +1,66 @@
+//! The lock that keeps writers apart. The daemon takes none: it is known, and [`super::append`] allows for it.
+
+use std::fs::{File, TryLockError};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::files::DataDir;
+use crate::error::{Code, Error, Result, plain};
+
+/// The exclusive lock on a data directory; given back when dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the lock as long as `timeout` says.
+    ///
+    /// The wait is the kernel's own queue, so that thirty waiters are served in turn; a waiting thread that comes too
+    /// late is left behind and ends with the process.
+    pub fn take(dir: &DataDir, timeout: Duration) -> Result<Lock> {
+        dir.make(&dir.own())?;
+        let path = dir.lock();
+        let (file, _) = dir.open_append(&path)?;
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(unsupported(dir, &error)),
+        }
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            let result = file.lock().map(|()| file);
+            // Nobody listens any more when the wait was given up.
+            let _ = sender.send(result);
+        });
+        match receiver.recv_timeout(timeout) {
+            Ok(Ok(file)) => Ok(Lock { _file: file }),
+            Ok(Err(error)) => Err(unsupported(dir, &error)),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let message = format!(
+                    "another process holds the lock {} (waited {} ms); nothing was written",
+                    path.display(),
+                    timeout.as_millis()
+                );
+                Err(Error::new(Code::BusyLock, message).hint("run the same command again, or wait longer: --lock-timeout 60s"))
+            }
+        }
+    }
+
+    /// Whether a writer holds the lock now. Without a lock file, or where locks do not work, nobody does.
+    #[must_use]
+    pub fn held(dir: &DataDir) -> bool {
+        let Ok(file) = File::open(dir.lock()) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+fn unsupported(dir: &DataDir, error: &std::io::Error) -> Error {
+    let message = format!(
+        "file locks do not work on the mount of {}: {}; nothing was written",
+        dir.root.display(),
+        plain(error)
+    );
+    Error::new(Code::EnvironmentLock, message).hint("put the data directory on a local file system")
+}

@@ -1,0 +1,57 @@
+//! The journal engine: bytes, lines and spans. It knows no store.
+//!
+//! In reading order: [`json`] reads JSON strictly; [`shape`] holds a line against a journal's format; [`split`] tells
+//! records from wreckage in a line that is not simply one record; [`scan`] streams a file through both; [`finding`]
+//! names what can be wrong. [`files`] knows where things lie and whose they are; [`lock`] keeps writers apart;
+//! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb; [`check`], [`repair`] and [`compact`] are the operator's;
+//! [`replace`] and [`quarantine`] see to it that no byte is destroyed.
+
+pub mod append;
+pub mod check;
+pub mod compact;
+pub mod files;
+pub mod finding;
+pub mod json;
+pub mod live;
+pub mod lock;
+pub mod quarantine;
+pub mod repair;
+pub mod replace;
+pub mod replay;
+pub mod scan;
+pub mod shape;
+pub mod split;
+
+pub use finding::{Class, Finding, Reaction, Severity, Span};
+
+use scan::Record;
+use shape::Shape;
+
+/// One journal: its names, its format, and how its records add up to live ones.
+#[derive(Debug)]
+pub struct Journal {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The file's name in the data directory.
+    pub file: &'static str,
+    /// The format of its lines.
+    pub shape: &'static Shape,
+    /// An empty replay.
+    pub replay: fn() -> Box<dyn Replay>,
+}
+
+/// What a journal's records add up to. It sees them in the order of the file.
+pub trait Replay {
+    /// Takes the next record.
+    fn record(&mut self, record: &Record<'_>);
+    /// How many ids are live.
+    fn live(&self) -> u64;
+    /// How many bytes the live records take.
+    fn live_bytes(&self) -> u64;
+    /// The live records' places, in the order of the file.
+    fn spans(&self) -> Vec<Span>;
+    /// What the daemon reads and then skips by a rule of its own, in words.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,209 @@
+//! What repair takes out of a journal, and where each byte of it lay.
+//!
+//! A repair makes two files in `cruxctl/quarantine/`: the bytes themselves, one after the other, and a manifest in
+//! JSON Lines that says for each stretch where it was in the old journal and where it is in the bytes. With both, the
+//! old journal can be put together again to the byte. Runs of NUL bytes are kept as holes.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Journal;
+use super::files::{self, DataDir};
+use super::finding::Span;
+use crate::error::{Error, Result};
+
+/// The manifest's schema.
+const SCHEMA: &str = "cruxctl.quarantine.v1";
+
+const BLOCK: u64 = 1 << 18;
+
+/// One line of a manifest.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// The first line: what this is.
+    Quarantine {
+        /// `cruxctl.quarantine.v1`.
+        schema: String,
+        /// The journal's name.
+        journal: String,
+        /// The journal's path when it was repaired.
+        path: PathBuf,
+        /// When, in RFC 3339.
+        made_at: String,
+        /// The file with the bytes, beside the manifest.
+        bytes_file: String,
+    },
+    /// A stretch that was taken out.
+    Removed {
+        /// Where it was in the old journal.
+        offset: u64,
+        /// Its length.
+        length: u64,
+        /// The line that it was on.
+        line: u64,
+        /// The finding's class.
+        class: String,
+        /// Where it is in the bytes file.
+        at: u64,
+    },
+    /// Bytes that were put in.
+    Inserted {
+        /// Where in the old journal they were put.
+        offset: u64,
+        /// The bytes, always a line end.
+        text: String,
+    },
+    /// The last line: the sums.
+    Total {
+        /// Length of the old journal.
+        before_bytes: u64,
+        /// Length of the new one.
+        after_bytes: u64,
+        /// Bytes taken out.
+        removed_bytes: u64,
+        /// Bytes put in.
+        inserted_bytes: u64,
+    },
+}
+
+/// A quarantine that is being written.
+#[derive(Debug)]
+pub struct Quarantine {
+    /// The manifest's path.
+    pub manifest_path: PathBuf,
+    /// The path of the bytes.
+    pub bytes_path: PathBuf,
+    bytes: File,
+    manifest: BufWriter<File>,
+    at: u64,
+    inserted: u64,
+    finished: bool,
+}
+
+impl Quarantine {
+    /// Makes the two files. `stamp` and `tag` make their names their own.
+    pub fn begin(dir: &DataDir, journal: &Journal, made_at: &str, stamp: &str, tag: &str) -> Result<Quarantine> {
+        let folder = dir.quarantine();
+        dir.make(&folder)?;
+        let stem = format!("{}-{stamp}-{tag}", journal.name);
+        let bytes_file = format!("{stem}.bytes");
+        let manifest_path = folder.join(format!("{stem}.manifest.jsonl"));
+        let bytes_path = folder.join(&bytes_file);
+        let bytes = dir.create_new(&bytes_path)?;
+        let manifest = match dir.create_new(&manifest_path) {
+            Ok(file) => BufWriter::new(file),
+            Err(error) => {
+                let _ = fs::remove_file(&bytes_path);
+                return Err(error);
+            }
+        };
+        let mut quarantine =
+            Quarantine { manifest_path, bytes_path, bytes, manifest, at: 0, inserted: 0, finished: false };
+        quarantine.entry(&Entry::Quarantine {
+            schema: SCHEMA.to_owned(),
+            journal: journal.name.to_owned(),
+            path: dir.journal(journal),
+            made_at: made_at.to_owned(),
+            bytes_file,
+        })?;
+        Ok(quarantine)
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<()> {
+        let mut line = serde_json::to_vec(entry).unwrap_or_default();
+        line.push(b'\n');
+        self.manifest.write_all(&line).map_err(|e| Error::io("write", &self.manifest_path, &e))
+    }
+
+    /// Takes in a stretch of the old journal.
+    pub fn remove(&mut self, old: &File, old_path: &Path, span: Span, line: u64, class: &str) -> Result<()> {
+        let removed =
+            Entry::Removed { offset: span.offset, length: span.len, line, class: class.to_owned(), at: self.at };
+        self.entry(&removed)?;
+        let mut block = vec![0; usize::try_from(span.len.min(BLOCK)).unwrap_or(0)];
+        let mut from = span.offset;
+        while from < span.end() {
+            let want = usize::try_from((span.end() - from).min(BLOCK)).unwrap_or(0);
+            old.read_exact_at(&mut block[..want], from).map_err(|e| Error::io("read", old_path, &e))?;
+            let written = if block[..want].iter().all(|b| *b == 0) {
+                self.bytes.seek(SeekFrom::Current(i64::try_from(want).unwrap_or(0))).map(|_| ())
+            } else {
+                self.bytes.write_all(&block[..want])
+            };
+            written.map_err(|e| Error::io("write", &self.bytes_path, &e))?;
+            from += want as u64;
+            self.at += want as u64;
+        }
+        Ok(())
+    }
+
+    /// Notes a line end that was put in.
+    pub fn insert(&mut self, offset: u64) -> Result<()> {
+        self.inserted += 1;
+        self.entry(&Entry::Inserted { offset, text: "\n".to_owned() })
+    }
+
+    /// Writes the sums, checks them, and makes both files durable.
+    pub fn finish(mut self, before_bytes: u64, after_bytes: u64) -> Result<()> {
+        self.entry(&Entry::Total {
+            before_bytes,
+            after_bytes,
+            removed_bytes: self.at,
+            inserted_bytes: self.inserted,
+        })?;
+        self.manifest.flush().map_err(|e| Error::io("write", &self.manifest_path, &e))?;
+        let bytes = self.bytes.set_len(self.at).and_then(|()| self.bytes.sync_all());
+        bytes.map_err(|e| Error::io("sync", &self.bytes_path, &e))?;
+        self.manifest.get_ref().sync_all().map_err(|e| Error::io("sync", &self.manifest_path, &e))?;
+        let folder = self.bytes_path.parent().unwrap_or(Path::new("."));
+        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for Quarantine {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The repair failed and the journal still has every byte: an unfinished quarantine only confuses.
+            let _ = fs::remove_file(&self.manifest_path);
+            let _ = fs::remove_file(&self.bytes_path);
+        }
+    }
+}
+
+/// What lies in quarantine for a journal.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Held {
+    /// How many repairs have put something there.
+    pub repairs: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// Adds up what lies in quarantine for a journal. What cannot be read there counts as nothing.
+#[must_use]
+pub fn held(dir: &DataDir, journal: &Journal) -> Held {
+    let mut held = Held::default();
+    let Ok(entries) = fs::read_dir(dir.quarantine()) else { return held };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !name.strip_prefix(journal.name).is_some_and(|n| n.starts_with('-') && n.ends_with(".manifest.jsonl")) {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        for line in BufReader::new(file).lines().map_while(std::result::Result::ok) {
+            if let Ok(Entry::Total { removed_bytes, .. }) = serde_json::from_str(&line) {
+                held.repairs += 1;
+                held.bytes += removed_bytes;
+            }
+        }
+    }
+    held
+}

@@ -1,0 +1,315 @@
+//! Repair: what is damaged is set aside, what is good stands alone on its line, and no byte is destroyed.
+//!
+//! A plan is a walk over the journal that yields edits in the order of the file; nothing is kept in memory. To apply
+//! it, the walk is done again behind the lock, into a copy, and the copy is checked before it takes the journal's
+//! place.
+
+use super::files::DataDir;
+use super::finding::{Class, Finding, Reaction, Severity, Span};
+use super::lock::Lock;
+use super::quarantine::Quarantine;
+use super::replace::Replacement;
+use super::replay::{self, Opened, Seen};
+use super::scan::{self, Bytes, Item, Stretch};
+use super::{Journal, Replay};
+use crate::error::{Code, Error, Result};
+
+/// What a repair is allowed to do.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Set aside what only the daemon cannot read, too.
+    pub for_daemon: bool,
+    /// Lines whose possible record is taken as one.
+    pub take: Vec<u64>,
+}
+
+/// One change to a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Bytes that are set aside.
+    Remove {
+        /// Where they lie.
+        span: Span,
+        /// On which line.
+        line: u64,
+        /// Why.
+        class: Class,
+    },
+    /// A line end that is put in.
+    Insert {
+        /// In front of which byte.
+        offset: u64,
+        /// On which line.
+        line: u64,
+    },
+}
+
+/// What a plan comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Edits.
+    pub edits: u64,
+    /// Bytes that are set aside.
+    pub removed_bytes: u64,
+    /// Line ends that are put in.
+    pub inserted_bytes: u64,
+    /// Length of the journal before.
+    pub before_bytes: u64,
+    /// Live records afterwards.
+    pub live: u64,
+    /// Places with a possible record that nobody has told to take.
+    pub possible: u64,
+    /// Possible records that are taken; they are not among the live ones yet.
+    pub taken: u64,
+    /// Lines that the plan was told to take, and where nothing is to take.
+    pub nothing_to_take: Vec<u64>,
+    /// What the scan saw.
+    pub seen: Seen,
+}
+
+impl Plan {
+    /// Length of the journal afterwards.
+    #[must_use]
+    pub fn after_bytes(&self) -> u64 {
+        self.before_bytes - self.removed_bytes + self.inserted_bytes
+    }
+}
+
+/// Walks the journal and yields the edits of a repair, in order.
+pub fn plan(
+    opened: &Opened,
+    journal: &Journal,
+    options: &Options,
+    edit: &mut dyn FnMut(&Edit) -> Result<()>,
+) -> Result<Plan> {
+    let mut replay = (journal.replay)();
+    let mut walk = Walk {
+        options,
+        pending: None,
+        kept: false,
+        line: 0,
+        removed: None,
+        dropped: None,
+        plan: Plan { before_bytes: opened.len, ..Plan::default() },
+        taken: Vec::new(),
+        edit,
+    };
+    let stretch = Stretch { to: opened.len, ..Stretch::default() };
+    let seen = opened.scan_items(journal, stretch, &mut |item| walk.item(item, replay.as_mut()))?;
+    if let Some(last) = walk.pending.take() {
+        walk.emit(&last)?;
+    }
+    let mut plan = walk.plan;
+    plan.taken = walk.taken.len() as u64;
+    plan.nothing_to_take = options.take.iter().copied().filter(|line| !walk.taken.contains(line)).collect();
+    plan.live = replay.live();
+    plan.seen = seen;
+    Ok(plan)
+}
+
+struct Walk<'w> {
+    options: &'w Options,
+    /// The last removal, which the next may make longer.
+    pending: Option<Edit>,
+    /// Whether a record stays on this line.
+    kept: bool,
+    /// The line that the last kept record is on.
+    line: u64,
+    /// Class of what was last removed from this line.
+    removed: Option<(Class, u64)>,
+    /// Why the next record is set aside.
+    dropped: Option<Class>,
+    plan: Plan,
+    taken: Vec<u64>,
+    edit: &'w mut dyn FnMut(&Edit) -> Result<()>,
+}
+
+impl Walk<'_> {
+    fn item(&mut self, item: &Item<'_>, replay: &mut dyn Replay) -> Result<()> {
+        match item {
+            Item::Finding(finding, Bytes::Unreadable) => self.unreadable(finding),
+            Item::Finding(finding, bytes) => self.readable(finding, *bytes),
+            Item::Record(record) => {
+                if let Some(class) = self.dropped.take() {
+                    return self.remove(record.span, record.line, class);
+                }
+                replay.record(record);
+                self.keep(record.span.offset, record.line)
+            }
+            Item::Foreign { line, span, .. } => self.keep(span.offset, *line),
+            Item::LineEnd { end, terminated, .. } => {
+                if self.kept && !terminated {
+                    self.emit_next(Edit::Insert { offset: *end, line: self.line })?;
+                } else if !self.kept && *terminated && let Some((class, line)) = self.removed {
+                    self.remove(Span { offset: end - 1, len: 1 }, line, class)?;
+                }
+                self.kept = false;
+                self.removed = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn unreadable(&mut self, finding: &Finding) -> Result<()> {
+        let Some(possible) = &finding.possible else {
+            return self.remove(finding.span, finding.line, finding.class);
+        };
+        if !self.options.take.contains(&finding.line) {
+            self.plan.possible += 1;
+            return self.remove(finding.span, finding.line, finding.class);
+        }
+        self.taken.push(finding.line);
+        let front = Span { offset: finding.span.offset, len: possible.span.offset - finding.span.offset };
+        self.remove(front, finding.line, finding.class)?;
+        self.keep(possible.span.offset, finding.line)
+    }
+
+    fn readable(&mut self, finding: &Finding, bytes: Bytes) -> Result<()> {
+        let only_daemon = finding.class.severity() == Severity::Daemon && finding.class != Class::NoFinalNewline;
+        if !only_daemon || !(self.options.for_daemon || finding.reaction == Reaction::DoesNotStart) {
+            return Ok(());
+        }
+        if bytes == Bytes::Around {
+            return self.remove(finding.span, finding.line, finding.class);
+        }
+        self.dropped = self.dropped.or(Some(finding.class));
+        Ok(())
+    }
+
+    /// A record stays: one that stands behind another gets a line of its own.
+    fn keep(&mut self, offset: u64, line: u64) -> Result<()> {
+        if self.kept {
+            self.emit_next(Edit::Insert { offset, line })?;
+        }
+        self.kept = true;
+        self.line = line;
+        Ok(())
+    }
+
+    fn remove(&mut self, span: Span, line: u64, class: Class) -> Result<()> {
+        self.removed = Some((class, line));
+        if let Some(Edit::Remove { span: last, line: last_line, class: last_class }) = &mut self.pending
+            && last.end() == span.offset
+            && (*last_line, *last_class) == (line, class)
+        {
+            last.len += span.len;
+            return Ok(());
+        }
+        self.emit_next(Edit::Remove { span, line, class })
+    }
+
+    fn emit_next(&mut self, edit: Edit) -> Result<()> {
+        match self.pending.replace(edit) {
+            Some(last) => self.emit(&last),
+            None => Ok(()),
+        }
+    }
+
+    fn emit(&mut self, edit: &Edit) -> Result<()> {
+        self.plan.edits += 1;
+        match edit {
+            Edit::Remove { span, .. } => self.plan.removed_bytes += span.len,
+            Edit::Insert { .. } => self.plan.inserted_bytes += 1,
+        }
+        (self.edit)(edit)
+    }
+}
+
+/// Names that make a repair's files their own.
+#[derive(Clone, Debug)]
+pub struct Naming {
+    /// Now, in RFC 3339.
+    pub made_at: String,
+    /// Now, in a form for file names.
+    pub stamp: String,
+    /// A few random characters.
+    pub tag: String,
+}
+
+/// What a repair did.
+#[derive(Debug)]
+pub struct Repaired {
+    /// The plan that was carried out.
+    pub plan: Plan,
+    /// The quarantine's manifest; `None` where nothing had to be done.
+    pub manifest: Option<std::path::PathBuf>,
+    /// Bytes that a daemon wrote meanwhile and that were carried over.
+    pub carried_over: u64,
+}
+
+/// Refuses a plan that sets more than `most` bytes aside.
+pub fn allow(journal: &Journal, plan: &Plan, most: Option<u64>) -> Result<()> {
+    let Some(most) = most.filter(|most| plan.removed_bytes > *most) else { return Ok(()) };
+    let message = format!(
+        "repair would set {} bytes of {} aside, and --max-loss-bytes allows {most}; nothing was changed",
+        plan.removed_bytes, journal.file
+    );
+    Err(Error::new(Code::RefusedLoss, message).hint(format!("cruxctl journal repair {}", journal.name)))
+}
+
+/// Carries out a repair behind the lock. `most` is the most bytes that may be set aside.
+pub fn apply(
+    dir: &DataDir,
+    journal: &Journal,
+    lock: &Lock,
+    options: &Options,
+    most: Option<u64>,
+    naming: &Naming,
+) -> Result<Repaired> {
+    let opened = replay::open_locked(dir, journal, lock)?;
+    let planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
+    if let Some(line) = planned.nothing_to_take.first() {
+        let message = format!("{}: line {line} has no possible record to take", opened.path.display());
+        return Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)));
+    }
+    allow(journal, &planned, most)?;
+    let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
+        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0 });
+    };
+    let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
+    let manifest = quarantine.manifest_path.clone();
+    let mut copy = Replacement::begin(dir, lock, &opened.path, old, opened.len, &naming.tag)?;
+    let mut at = 0;
+    plan(&opened, journal, options, &mut |edit| {
+        match edit {
+            Edit::Remove { span, line, class } => {
+                copy.copy(Span { offset: at, len: span.offset - at })?;
+                quarantine.remove(old, &opened.path, *span, *line, class.name())?;
+                at = span.end();
+            }
+            Edit::Insert { offset, .. } => {
+                copy.copy(Span { offset: at, len: offset - at })?;
+                copy.write(b"\n")?;
+                quarantine.insert(*offset)?;
+                at = *offset;
+            }
+        }
+        Ok(())
+    })?;
+    copy.copy(Span { offset: at, len: opened.len - at })?;
+    prove(journal, &mut copy, &planned)?;
+    quarantine.finish(planned.before_bytes, planned.after_bytes())?;
+    let carried_over = copy.commit()?;
+    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over })
+}
+
+/// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.
+fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Result<()> {
+    let (file, path, len) = copy.finish()?;
+    let mut replay = (journal.replay)();
+    let mut damage = 0;
+    scan::scan(path, file, journal.shape, Stretch { to: len, ..Stretch::default() }, &mut |item| {
+        match item {
+            Item::Record(record) => replay.record(&record),
+            Item::Finding(finding, _) if finding.class.severity() == Severity::Damage => damage += 1,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let live_as_planned = replay.live() == planned.live || planned.taken > 0;
+    if damage > 0 || len != planned.after_bytes() || !live_as_planned {
+        let message = format!("the repaired copy of {} is not clean; nothing was changed", journal.file);
+        return Err(Error::new(Code::RefusedDamage, message).hint(format!("cruxctl journal check {}", journal.name)));
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Putting a new file in a journal's place: all of it or nothing.
+//!
+//! A copy in the same folder is written and synced, then renamed over the journal, and the folder is synced. What a
+//! daemon appended to the old file meanwhile is carried over. A symlinked journal is replaced at its target.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, fchown};
+use std::path::{Path, PathBuf};
+
+use super::files::{self, DataDir};
+use super::finding::Span;
+use super::lock::Lock;
+use crate::error::{Error, Result};
+
+/// How much is copied at once.
+const BLOCK: u64 = 1 << 18;
+
+/// A copy that is being made. Dropped before [`Replacement::commit`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Replacement<'f> {
+    old: &'f File,
+    old_len: u64,
+    target: PathBuf,
+    temp: PathBuf,
+    out: BufWriter<File>,
+    committed: bool,
+}
+
+impl<'f> Replacement<'f> {
+    /// Begins a copy of `path`, of which `old_len` bytes are known. `tag` makes the copy's name its own.
+    pub fn begin(dir: &DataDir, _lock: &Lock, path: &Path, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
+        let target = files::real_path(path)?;
+        let folder = target.parent().unwrap_or(Path::new("."));
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        remove_leftovers(folder, &name);
+        let temp = folder.join(format!(".{name}.cruxctl-{tag}.tmp"));
+        let file = dir.create_new(&temp)?;
+        let replacement = Replacement { old, old_len, target, temp, out: BufWriter::new(file), committed: false };
+        replacement.dress()?;
+        Ok(replacement)
+    }
+
+    /// Gives the copy the mode and the owner of the original.
+    fn dress(&self) -> Result<()> {
+        let data = files::metadata(self.old, &self.target)?;
+        let copy = self.out.get_ref();
+        let own = files::metadata(copy, &self.temp)?;
+        if (own.uid(), own.gid()) != (data.uid(), data.gid()) {
+            fchown(copy, Some(data.uid()), Some(data.gid())).map_err(|e| {
+                Error::io("keep the owner while replacing", &self.target, &e)
+            })?;
+        }
+        copy.set_permissions(data.permissions()).map_err(|e| Error::io("set the mode of", &self.temp, &e))
+    }
+
+    /// Copies a span of the old file.
+    pub fn copy(&mut self, span: Span) -> Result<()> {
+        let mut at = span.offset;
+        let mut block = vec![0; usize::try_from(span.len.min(BLOCK)).unwrap_or(0)];
+        while at < span.end() {
+            let want = usize::try_from((span.end() - at).min(BLOCK)).unwrap_or(0);
+            self.old.read_exact_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.target, &e))?;
+            self.write(&block[..want])?;
+            at += want as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes that the old file does not have.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|e| Error::io("write", &self.temp, &e))
+    }
+
+    /// Syncs the copy and hands it out to be looked at. Its length comes with it.
+    pub fn finish(&mut self) -> Result<(&File, &Path, u64)> {
+        self.out.flush().map_err(|e| Error::io("write", &self.temp, &e))?;
+        let file = self.out.get_ref();
+        file.sync_all().map_err(|e| Error::io("sync", &self.temp, &e))?;
+        let len = files::metadata(file, &self.temp)?.len();
+        Ok((file, &self.temp, len))
+    }
+
+    /// Puts the copy in the journal's place. Says how many bytes of a daemon were carried over.
+    pub fn commit(mut self) -> Result<u64> {
+        self.finish()?;
+        let known = self.old_len;
+        self.carry_over()?;
+        self.finish()?;
+        fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
+        self.committed = true;
+        // A daemon that opened the old file just before the rename may have written to it since.
+        self.carry_over()?;
+        self.finish()?;
+        let folder = self.target.parent().unwrap_or(Path::new("."));
+        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))?;
+        Ok(self.old_len - known)
+    }
+
+    fn carry_over(&mut self) -> Result<()> {
+        let now = files::metadata(self.old, &self.target)?.len();
+        if now > self.old_len {
+            let span = Span { offset: self.old_len, len: now - self.old_len };
+            self.copy(span)?;
+            self.old_len = now;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Replacement<'_> {
+    fn drop(&mut self) {
+        if !self.committed {
+            // Whatever failed before is what the caller hears of; a copy that stays is removed by the next replacement.
+            let _ = fs::remove_file(&self.temp);
+        }
+    }
+}
+
+/// Removes copies that a killed process left behind. The lock is held: nobody is making one.
+fn remove_leftovers(folder: &Path, name: &str) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        let file = file.to_string_lossy();
+        if file.strip_prefix('.').and_then(|f| f.strip_prefix(name)).is_some_and(|rest| {
+            rest.starts_with(".cruxctl-") && rest.ends_with(".tmp")
+        }) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Reading a journal for a verb: open it, scan it, keep what the store asks for, and count what is wrong.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Journal;
+use super::files::{self, DataDir};
+use super::finding::{Finding, Severity, Span};
+use super::lock::Lock;
+use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
+use crate::error::{Error, Result};
+
+/// How many findings a verb that only reads keeps to name them.
+const NAMED: usize = 3;
+
+/// How often and how long a tail without its line end is looked at again: the daemon writes the two separately.
+const LOOKS: u32 = 3;
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// A journal that was opened for reading.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its path.
+    pub path: PathBuf,
+    /// The file; `None` where there is none.
+    pub file: Option<File>,
+    /// Bytes that a scan reads: the length seen when it was opened.
+    pub len: u64,
+    /// Whether a writer held the lock while the last line had no line end.
+    pub being_written: bool,
+}
+
+/// What a scan found, in numbers, with the first findings.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Bytes and lines.
+    pub totals: Totals,
+    /// Records read.
+    pub records: u64,
+    /// Findings of severity damage.
+    pub damage: u64,
+    /// Findings that only the daemon stumbles over.
+    pub daemon: u64,
+    /// Records of ops that are not known.
+    pub foreign: u64,
+    /// The first damages.
+    pub first: Vec<Finding>,
+    /// Bytes at the end that a lock holder is still writing.
+    pub in_progress: Option<Span>,
+}
+
+impl Seen {
+    /// Adds what a later stretch has shown.
+    pub fn add(&mut self, more: Seen) {
+        self.totals.bytes += more.totals.bytes;
+        self.totals.lines += more.totals.lines;
+        self.records += more.records;
+        self.damage += more.damage;
+        self.daemon += more.daemon;
+        self.foreign += more.foreign;
+        let room = NAMED.saturating_sub(self.first.len());
+        self.first.extend(more.first.into_iter().take(room));
+        self.in_progress = more.in_progress;
+    }
+}
+
+/// Opens a journal for a reader, who holds no lock, and fixes how far it is read.
+pub fn open(dir: &DataDir, journal: &Journal) -> Result<Opened> {
+    open_as(dir, journal, false)
+}
+
+/// Opens a journal for the holder of the lock: nobody but the daemon writes meanwhile.
+pub fn open_locked(dir: &DataDir, journal: &Journal, _lock: &Lock) -> Result<Opened> {
+    open_as(dir, journal, true)
+}
+
+fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
+    let path = dir.journal(journal);
+    let Some(file) = files::open_read(&path)? else {
+        return Ok(Opened { path, file: None, len: 0, being_written: false });
+    };
+    let mut len = files::metadata(&file, &path)?.len();
+    let mut being_written = false;
+    for _ in 0..LOOKS {
+        let mut last = [b'\n'];
+        if len > 0 {
+            file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
+        }
+        if last == [b'\n'] {
+            being_written = false;
+            break;
+        }
+        being_written = !holding && Lock::held(dir);
+        if being_written {
+            break;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+        len = files::metadata(&file, &path)?.len();
+    }
+    Ok(Opened { path, file: Some(file), len, being_written })
+}
+
+impl Opened {
+    /// Scans the journal, hands every record to `record` and every finding to `finding`, and counts.
+    pub fn scan(
+        &self,
+        journal: &Journal,
+        record: &mut dyn FnMut(&Record<'_>) -> Result<()>,
+        finding: &mut dyn FnMut(&Finding) -> Result<()>,
+    ) -> Result<Seen> {
+        self.scan_items(journal, Stretch { to: self.len, ..Stretch::default() }, &mut |item| match item {
+            Item::Record(r) => record(r),
+            Item::Finding(f, _) => finding(f),
+            Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
+        })
+    }
+
+    /// Scans a stretch of the journal item by item, and counts. What a lock holder is still writing is left out.
+    pub fn scan_items(
+        &self,
+        journal: &Journal,
+        stretch: Stretch,
+        take: &mut dyn FnMut(&Item<'_>) -> Result<()>,
+    ) -> Result<Seen> {
+        let mut seen = Seen::default();
+        let Some(file) = &self.file else { return Ok(seen) };
+        let totals = scan::scan(&self.path, file, journal.shape, stretch, &mut |item| {
+            match &item {
+                Item::Record(_) => seen.records += 1,
+                Item::Finding(finding, bytes) => {
+                    let open = *bytes == Bytes::Unreadable && finding.span.end() == self.len;
+                    if self.being_written && open {
+                        seen.in_progress = Some(finding.span);
+                        return Ok(());
+                    }
+                    match finding.class.severity() {
+                        Severity::Damage => {
+                            seen.damage += 1;
+                            if seen.first.len() < NAMED {
+                                seen.first.push(finding.clone());
+                            }
+                        }
+                        Severity::Daemon => seen.daemon += 1,
+                        Severity::Foreign => seen.foreign += 1,
+                    }
+                }
+                Item::Foreign { .. } | Item::LineEnd { .. } => {}
+            }
+            take(&item)
+        })?;
+        seen.totals = totals;
+        Ok(seen)
+    }
+
+    /// The stretch that came to this journal since `before` was opened and read to its end; `None` where that cannot
+    /// be told: another file, a shorter one, or one that did not end with a line end.
+    pub fn grown_from(&self, before: &Opened) -> Result<Option<Stretch>> {
+        let (Some(now), Some(then)) = (&self.file, &before.file) else { return Ok(None) };
+        let (now, then_data) = (files::metadata(now, &self.path)?, files::metadata(then, &self.path)?);
+        let same = (now.dev(), now.ino()) == (then_data.dev(), then_data.ino());
+        let mut last = [b'\n'];
+        if before.len > 0 {
+            then.read_exact_at(&mut last, before.len - 1).map_err(|e| Error::io("read", &self.path, &e))?;
+        }
+        let grown = same && self.len >= before.len && last == [b'\n'];
+        Ok(grown.then_some(Stretch { from: before.len, lines_before: 0, to: self.len }))
+    }
+
+    /// The bytes of a span.
+    pub fn read(&self, span: Span) -> Result<Vec<u8>> {
+        match &self.file {
+            Some(file) => files::read_span(file, &self.path, span),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The line, from 1, on which an offset lies.
+    pub fn line_of(&self, offset: u64) -> Result<u64> {
+        let Some(file) = &self.file else { return Ok(1) };
+        let mut block = vec![0; 1 << 18];
+        let (mut at, mut line) = (0, 1);
+        while at < offset {
+            let want = usize::try_from(offset - at).unwrap_or(usize::MAX).min(block.len());
+            let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
+            if got == 0 {
+                break;
+            }
+            line += memchr::memchr_iter(b'\n', &block[..got]).count() as u64;
+            at += got as u64;
+        }
+        Ok(line)
+    }
+
+    /// The offset of a line's first byte; `None` where the journal has fewer lines.
+    pub fn find_line(&self, line: u64) -> Result<Option<u64>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let mut block = vec![0; 1 << 18];
+        let (mut at, mut before) = (0u64, 1u64);
+        if line <= 1 {
+            return Ok((line == 1 && self.len > 0).then_some(0));
+        }
+        while at < self.len {
+            let want = usize::try_from(self.len - at).unwrap_or(usize::MAX).min(block.len());
+            let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
+            if got == 0 {
+                break;
+            }
+            for n in memchr::memchr_iter(b'\n', &block[..got]) {
+                before += 1;
+                if before == line {
+                    let start = at + n as u64 + 1;
+                    return Ok((start < self.len).then_some(start));
+                }
+            }
+            at += got as u64;
+        }
+        Ok(None)
+    }
+
+    /// The line on which an offset lies, without its line end.
+    pub fn whole_line(&self, offset: u64) -> Result<Span> {
+        let Some(file) = &self.file else { return Ok(Span::default()) };
+        let mut block = vec![0; 1 << 16];
+        let mut start = offset;
+        while start > 0 {
+            let len = start.min(block.len() as u64);
+            let part = &mut block[..usize::try_from(len).unwrap_or(0)];
+            file.read_exact_at(part, start - len).map_err(|e| Error::io("read", &self.path, &e))?;
+            if let Some(n) = memchr::memrchr(b'\n', part) {
+                start = start - len + n as u64 + 1;
+                break;
+            }
+            start -= len;
+        }
+        let mut end = offset;
+        while end < self.len {
+            let want = usize::try_from(self.len - end).unwrap_or(usize::MAX).min(block.len());
+            let got = file.read_at(&mut block[..want], end).map_err(|e| Error::io("read", &self.path, &e))?;
+            if let Some(n) = memchr::memchr(b'\n', &block[..got]) {
+                end += n as u64;
+                break;
+            }
+            if got == 0 {
+                break;
+            }
+            end += got as u64;
+        }
+        Ok(Span { offset: start, len: end - start })
+    }
+}

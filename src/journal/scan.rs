@@ -1,0 +1,518 @@
+//! The streaming reader of a journal: bytes in, records and findings out, in the order of the file.
+//!
+//! Memory is bounded by the longest line, and a run of NUL bytes counts for nothing. Each line is read once. A line
+//! that is exactly one record takes the short way; everything else goes through [`super::split`].
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::finding::{Class, Finding, HEAD, Possible, Reaction, Span};
+use super::json::Quirks;
+use super::shape::{self, Event, Reading, Shape};
+use super::split::{self, Bad, Part};
+use crate::error::{Code, Error, Result};
+
+/// How much is read at once.
+const BLOCK: usize = 1 << 20;
+
+/// The longest piece of a line that is read: places inside it are kept in 32 bits.
+const LONGEST_PIECE: usize = u32::MAX as usize - 1;
+
+/// What a scan meets, in the order of the file.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A record.
+    Record(Record<'a>),
+    /// A record whose op is not known; it is passed through by everything.
+    Foreign {
+        /// Line, from 1.
+        line: u64,
+        /// Its bytes.
+        span: Span,
+        /// Whether it stands behind another record on the same line.
+        welded: bool,
+    },
+    /// Something wrong with a place. A finding about bytes that are read comes before their record.
+    Finding(Finding, Bytes),
+    /// The end of a line that was not simply one record, or of the last line where its line end is missing.
+    LineEnd {
+        /// Offset of the line's first byte.
+        start: u64,
+        /// Offset behind its last byte and its line end.
+        end: u64,
+        /// Whether the line end is there.
+        terminated: bool,
+    },
+}
+
+/// What a finding says about its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// They are no record.
+    Unreadable,
+    /// They are, or are part of, a record that is read.
+    Readable,
+    /// They stand around a record and belong to none.
+    Around,
+}
+
+/// One record of the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Line, from 1.
+    pub line: u64,
+    /// Its bytes, without white space around them.
+    pub span: Span,
+    /// What it says.
+    pub event: &'a Event<'a>,
+    /// Whether it stands behind another record on the same line.
+    pub welded: bool,
+}
+
+/// What a scan has passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines, the unterminated last one included.
+    pub lines: u64,
+}
+
+/// Where a scan begins and ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stretch {
+    /// Offset of the first byte; the start of a line.
+    pub from: u64,
+    /// Lines before it.
+    pub lines_before: u64,
+    /// Offset behind the last byte.
+    pub to: u64,
+}
+
+/// Reads a stretch of a journal and hands every record and finding to `take`.
+pub fn scan(
+    path: &Path,
+    file: &File,
+    shape: &Shape,
+    stretch: Stretch,
+    take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+) -> Result<Totals> {
+    let mut buffer: Vec<u8> = vec![0; BLOCK];
+    let mut line = Line::new(shape, stretch.from, stretch.lines_before + 1);
+    // buffer[lo..hi] is read and not yet used; its first byte lies at `at` in the file.
+    let (mut lo, mut hi, mut at) = (0, 0, stretch.from);
+    let mut seen = 0;
+    loop {
+        if let Some(n) = memchr::memchr(b'\n', &buffer[lo + seen..hi]) {
+            let end = lo + seen + n;
+            line.end(&buffer[lo..end], at, true, take)?;
+            at += (end + 1 - lo) as u64;
+            lo = end + 1;
+            seen = 0;
+            line = Line::new(shape, at, line.number + 1);
+            continue;
+        }
+        seen = hi - lo;
+        let left = stretch.to.saturating_sub(at + seen as u64);
+        if left == 0 {
+            break;
+        }
+        if lo > 0 {
+            buffer.copy_within(lo..hi, 0);
+            (lo, hi) = (0, seen);
+        }
+        if hi == buffer.len() {
+            // A line longer than the buffer. NUL bytes end a piece: what lies before them need not be kept.
+            if let Some(zero) = memchr::memchr(0, &buffer[..hi]) {
+                line.piece(&buffer[..zero], at, None, take)?;
+                let zeros = buffer[zero..hi].iter().take_while(|b| **b == 0).count();
+                line.zeros(at + zero as u64, zeros as u64, take)?;
+                lo = zero + zeros;
+                at += lo as u64;
+                seen = 0;
+                continue;
+            }
+            if buffer.len() > LONGEST_PIECE {
+                let message = format!(
+                    "line {} of {} is longer than 4 GiB, which no version reads",
+                    line.number,
+                    path.display()
+                );
+                return Err(Error::new(Code::RefusedTooLarge, message));
+            }
+            buffer.resize((buffer.len() * 2).min(LONGEST_PIECE + 1), 0);
+        }
+        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len() - hi);
+        let got = match file.read_at(&mut buffer[hi..hi + room], at + seen as u64) {
+            Ok(0) => break,
+            Ok(got) => got,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(Error::io("read", path, &error)),
+        };
+        hi += got;
+    }
+    let mut lines = line.number - 1;
+    if line.start < at + (hi - lo) as u64 {
+        line.end(&buffer[lo..hi], at, false, take)?;
+        lines += 1;
+    }
+    Ok(Totals { bytes: at + (hi - lo) as u64 - stretch.from, lines: lines - stretch.lines_before })
+}
+
+/// What stands before the next part of a line and may still change with it.
+enum Before {
+    Nothing,
+    /// A record, with its id.
+    Kept(Option<String>),
+    /// Bytes that are no record.
+    Wreck(Finding),
+}
+
+struct Line<'s> {
+    shape: &'s Shape,
+    start: u64,
+    number: u64,
+    before: Before,
+    /// Whether a record stands on it already.
+    kept: bool,
+    /// Whether anything but one record was met.
+    dirty: bool,
+}
+
+impl<'s> Line<'s> {
+    fn new(shape: &'s Shape, start: u64, number: u64) -> Line<'s> {
+        Line { shape, start, number, before: Before::Nothing, kept: false, dirty: false }
+    }
+
+    /// The rest of the line, which begins at `at`.
+    fn end(
+        &mut self,
+        text: &[u8],
+        at: u64,
+        terminated: bool,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if at == self.start && self.short_way(text, at, terminated, take)? {
+            if self.dirty {
+                let end = at + text.len() as u64 + 1;
+                take(Item::LineEnd { start: self.start, end, terminated })?;
+            }
+            return Ok(());
+        }
+        let mut from = 0;
+        while let Some(zero) = memchr::memchr(0, &text[from..]) {
+            self.piece(&text[from..from + zero], at + from as u64, None, take)?;
+            let zeros = text[from + zero..].iter().take_while(|b| **b == 0).count();
+            self.zeros(at + (from + zero) as u64, zeros as u64, take)?;
+            from += zero + zeros;
+        }
+        self.piece(&text[from..], at + from as u64, Some(terminated), take)?;
+        if let Before::Wreck(mut finding) = std::mem::replace(&mut self.before, Before::Nothing) {
+            if !terminated {
+                if matches!(finding.class, Class::NotJson | Class::TrailingBytes) {
+                    finding.class = Class::TornTail;
+                }
+                finding.reaction = finding.reaction.max(self.open_reaction());
+                if self.shape.daemon.moves_tail_aside {
+                    finding.reaction = Reaction::MovesAside;
+                }
+            }
+            take(Item::Finding(finding, Bytes::Unreadable))?;
+        }
+        if self.dirty || !terminated {
+            let end = at + text.len() as u64 + u64::from(terminated);
+            take(Item::LineEnd { start: self.start, end, terminated })?;
+        }
+        Ok(())
+    }
+
+    /// Takes a line that is one record and nothing else; `false` when it is not.
+    fn short_way(
+        &mut self,
+        text: &[u8],
+        at: u64,
+        terminated: bool,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(inside) = trim_plain(text) else { return Ok(false) };
+        if inside.is_empty() {
+            // Blank: nothing, unless it is an unterminated tail.
+            return Ok(terminated || text.is_empty());
+        }
+        let body = &text[inside.clone()];
+        if !terminated || simdutf8::basic::from_utf8(body).is_err() {
+            return Ok(false);
+        }
+        match shape::read(self.shape, body) {
+            Reading::Event { event, end, quirks } if end == body.len() => {
+                self.record(&event, at + inside.start as u64, body, quirks, take)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Hands out a record, with findings about it first.
+    fn record(
+        &mut self,
+        event: &Event<'_>,
+        at: u64,
+        body: &[u8],
+        quirks: Quirks,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let span = Span { offset: at, len: body.len() as u64 };
+        let limit = self.shape.daemon.longest_line;
+        if !quirks.none() || limit.is_some_and(|limit| span.len > limit) {
+            self.dirty = true;
+            for (class, place, why) in [
+                (Class::TooDeep, quirks.too_deep, "more than 127 open arrays and objects"),
+                (Class::NumberOutOfRange, quirks.number_out_of_range, "a number that no 64-bit float holds"),
+                (Class::LoneSurrogate, quirks.lone_surrogate, "an escape that is half of a surrogate pair"),
+            ] {
+                let Some(place) = place else { continue };
+                let why = format!("{why}, at byte {}", at + place as u64);
+                let finding = self.finding(span, class, why, body, split::event_id(event));
+                take(Item::Finding(finding, Bytes::Readable))?;
+            }
+            if let Some(limit) = limit.filter(|limit| span.len > *limit) {
+                let why = format!("longer than {limit} bytes");
+                let mut finding = self.finding(span, Class::TooLong, why, body, split::event_id(event));
+                if !(self.shape.daemon.skips_long)(event) {
+                    finding.reaction = Reaction::DoesNotStart;
+                }
+                take(Item::Finding(finding, Bytes::Readable))?;
+            }
+        }
+        let welded = self.kept;
+        self.kept = true;
+        take(Item::Record(Record { line: self.number, span, event, welded }))
+    }
+
+    fn finding(&self, span: Span, class: Class, why: String, text: &[u8], id: Option<String>) -> Finding {
+        let head = text[..text.len().min(HEAD)].to_vec();
+        let reaction = Reaction::LosesLine;
+        Finding { line: self.number, span, class, why, reaction, ids: id.into_iter().collect(), head, possible: None }
+    }
+
+    /// What the daemon does with an unterminated line that it cannot read.
+    fn open_reaction(&self) -> Reaction {
+        if self.shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesLineAndNextAppend }
+    }
+
+    /// Keeps bytes that are no record until it is known what stands behind them.
+    fn wreck(&mut self, mut finding: Finding, take: &mut dyn FnMut(Item<'_>) -> Result<()>) -> Result<()> {
+        self.dirty = true;
+        match std::mem::replace(&mut self.before, Before::Nothing) {
+            Before::Wreck(before) => take(Item::Finding(before, Bytes::Unreadable))?,
+            Before::Kept(id) => {
+                if finding.class == Class::NotJson {
+                    finding.class = Class::TrailingBytes;
+                }
+                finding.ids.extend(id);
+            }
+            Before::Nothing => {}
+        }
+        self.before = Before::Wreck(finding);
+        Ok(())
+    }
+
+    /// A run of NUL bytes; one that goes on where the last ended makes that one longer.
+    fn zeros(&mut self, at: u64, len: u64, take: &mut dyn FnMut(Item<'_>) -> Result<()>) -> Result<()> {
+        if let Before::Wreck(before) = &mut self.before
+            && before.class == Class::NulGap
+            && before.span.end() == at
+        {
+            before.span.len += len;
+            before.why = nul_gap(before.span.len);
+            return Ok(());
+        }
+        let head = vec![0; usize::try_from(len).unwrap_or(HEAD).min(HEAD)];
+        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &head, None);
+        self.wreck(finding, take)
+    }
+
+    /// A piece of the line between NUL bytes. `last`: it ends the line, which has its line end or not.
+    fn piece(
+        &mut self,
+        text: &[u8],
+        at: u64,
+        last: Option<bool>,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let shape = self.shape;
+        let mut start = 0;
+        if text.starts_with(b"\xEF\xBB\xBF") && at == self.start {
+            start = 3;
+            let why = "a UTF-8 byte order mark in front of the line".to_owned();
+            let mut finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], None);
+            if text.trim_ascii().len() == 3 {
+                finding.reaction = Reaction::Keeps;
+            }
+            self.dirty = true;
+            take(Item::Finding(finding, Bytes::Around))?;
+        }
+        let inside = trim(&text[start..]);
+        let inside = start + inside.start..start + inside.end;
+        if !shape.daemon.trims_unicode {
+            self.foreign_space(text, at, start..inside.start, take)?;
+        }
+        let body = &text[inside.clone()];
+        let base = at + inside.start as u64;
+        let mut result = Ok(());
+        split::split(shape, body, &mut |part| {
+            if result.is_ok() {
+                result = self.part(part, body, base, take);
+            }
+        });
+        result?;
+        if !shape.daemon.trims_unicode && !body.is_empty() {
+            self.foreign_space(text, at, inside.end..text.len(), take)?;
+        }
+        if last == Some(false) {
+            self.dirty = true;
+            let spaces = body.is_empty() && matches!(self.before, Before::Nothing) && start == 0;
+            let kept = matches!(self.before, Before::Kept(_));
+            if kept || (spaces && shape.daemon.moves_tail_aside) {
+                let why = "the last line has no line end".to_owned();
+                let len = text.len() as u64;
+                let mut finding = self.finding(Span { offset: at, len }, Class::NoFinalNewline, why, text, None);
+                if let Before::Kept(id) = &self.before {
+                    finding.ids.extend(id.clone());
+                }
+                finding.reaction = match (shape.daemon.moves_tail_aside, self.kept) {
+                    (true, _) => Reaction::MovesAside,
+                    (false, _) => Reaction::LosesNextAppend,
+                };
+                take(Item::Finding(finding, Bytes::Readable))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// White space that only other journals' readers trim.
+    fn foreign_space(
+        &mut self,
+        text: &[u8],
+        at: u64,
+        range: Range<usize>,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let space = &text[range.clone()];
+        if space.iter().all(|b| matches!(b, b' ' | b'\t' | b'\x0c' | b'\r')) {
+            return Ok(());
+        }
+        self.dirty = true;
+        let span = Span { offset: at + range.start as u64, len: space.len() as u64 };
+        let why = "white space around the record that the daemon does not trim here".to_owned();
+        let finding = self.finding(span, Class::ForeignSpace, why, space, None);
+        take(Item::Finding(finding, Bytes::Around))
+    }
+
+    fn part(
+        &mut self,
+        part: Part<'_>,
+        body: &[u8],
+        base: u64,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let place = |range: &Range<usize>| Span { offset: base + range.start as u64, len: range.len() as u64 };
+        let (range, id) = match &part {
+            Part::Bad(bad) => {
+                let finding = self.bad(bad, body, base);
+                return self.wreck(finding, take);
+            }
+            Part::Event { range, event, .. } => (range.clone(), split::event_id(event)),
+            Part::Foreign { range, .. } => (range.clone(), None),
+        };
+        match std::mem::replace(&mut self.before, Before::Nothing) {
+            Before::Wreck(mut finding) => {
+                if matches!(finding.class, Class::NotJson | Class::TrailingBytes) {
+                    finding.class = Class::Welded;
+                }
+                finding.ids.extend(id.clone());
+                take(Item::Finding(finding, Bytes::Unreadable))?;
+            }
+            Before::Kept(before) => {
+                self.dirty = true;
+                let why = "a second record on the same line".to_owned();
+                let mut finding = self.finding(place(&range), Class::Welded, why, &body[range.clone()], before);
+                finding.ids.extend(id.clone());
+                take(Item::Finding(finding, Bytes::Readable))?;
+            }
+            Before::Nothing => {}
+        }
+        match part {
+            Part::Event { event, quirks, .. } => {
+                self.record(&event, base + range.start as u64, &body[range.clone()], quirks, take)?;
+            }
+            Part::Foreign { op, .. } => {
+                let why = format!("the op {op:?} is not one that this version knows");
+                let finding = self.finding(place(&range), Class::UnknownOp, why, &body[range.clone()], None);
+                take(Item::Finding(finding, Bytes::Readable))?;
+                let welded = self.kept;
+                self.kept = true;
+                take(Item::Foreign { line: self.number, span: place(&range), welded })?;
+            }
+            Part::Bad(_) => {}
+        }
+        self.before = Before::Kept(id);
+        Ok(())
+    }
+
+    fn bad(&self, bad: &Bad, body: &[u8], base: u64) -> Finding {
+        let text = &body[bad.range.clone()];
+        let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
+        let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
+        let mut finding = self.finding(span, bad.class, why, text, bad.id.clone());
+        if bad.class == Class::InvalidUtf8 && self.shape.daemon.stops_at_bad_utf8
+            || self.shape.daemon.longest_line.is_some_and(|limit| span.len > limit)
+        {
+            finding.reaction = Reaction::DoesNotStart;
+        }
+        finding.possible = bad.possible.as_ref().map(|(range, what)| Possible {
+            span: Span { offset: base + range.start as u64, len: range.len() as u64 },
+            what: what.clone(),
+        });
+        finding
+    }
+}
+
+fn nul_gap(len: u64) -> String {
+    format!("{len} NUL bytes")
+}
+
+/// The range of a line without the white space that every reader trims; `None` when its ends need a closer look.
+fn trim_plain(text: &[u8]) -> Option<Range<usize>> {
+    let plain = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\x0c');
+    let Some(start) = text.iter().position(|b| !plain(b)) else { return Some(0..0) };
+    let end = text.iter().rposition(|b| !plain(b)).map_or(0, |last| last + 1);
+    (matches!(text[start], b'{' | b'[') && matches!(text[end - 1], b'}' | b']')).then_some(start..end)
+}
+
+/// The range of a line without the Unicode white space around it.
+fn trim(text: &[u8]) -> Range<usize> {
+    let mut start = 0;
+    for chunk in text.utf8_chunks() {
+        let rest = chunk.valid().trim_start();
+        start += chunk.valid().len() - rest.len();
+        if !rest.is_empty() || !chunk.invalid().is_empty() {
+            break;
+        }
+    }
+    // Only the last few bytes can be white space in most lines; a valid suffix is looked for from there.
+    let mut end = text.len();
+    while end > start {
+        let tail = (1..=4.min(end - start)).find_map(|n| {
+            let text = std::str::from_utf8(&text[end - n..end]).ok()?;
+            Some((n, text.trim_end().is_empty()))
+        });
+        match tail {
+            Some((n, true)) => end -= n,
+            _ => break,
+        }
+    }
+    start..end
+}

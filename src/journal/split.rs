@@ -1,0 +1,247 @@
+//! Tells records from wreckage inside one line that is not simply one record.
+//!
+//! A piece is a stretch of a line without NUL bytes. It is read from its start. What cannot be read ends where a
+//! record begins that the text before it *cannot go on with*: reading from the start first fails within that
+//! record's first bytes. Where the text could go on, because it was cut at a value, the record behind it may just as
+//! well be part of somebody's state; it is then reported as possible and not taken.
+
+use std::ops::Range;
+
+use super::finding::Class;
+use super::json::Quirks;
+use super::shape::{self, Event, Reading, Shape};
+
+/// How far behind a record's first byte the reading of a fragment in front of it can get: a fragment cut inside a
+/// string reads `{"` as its end and fails at the letter behind, one later where the record has a space there.
+const REACH: usize = 4;
+
+/// How many places in one fragment are looked at for a possible record.
+const POSSIBLE_TRIES: usize = 64;
+
+/// One part of a piece. Parts come in order and leave out only white space.
+#[derive(Debug)]
+pub enum Part<'a> {
+    /// A record of the journal.
+    Event {
+        /// Its place in the piece.
+        range: Range<usize>,
+        /// The record.
+        event: Box<Event<'a>>,
+        /// What the daemon would stumble over in it.
+        quirks: Quirks,
+    },
+    /// A record whose op the journal does not know.
+    Foreign {
+        /// Its place in the piece.
+        range: Range<usize>,
+        /// Its tag.
+        op: String,
+    },
+    /// Bytes that are no record.
+    Bad(Bad),
+}
+
+/// Bytes of a piece that are no record.
+#[derive(Debug)]
+pub struct Bad {
+    /// Their place in the piece.
+    pub range: Range<usize>,
+    /// What is wrong with them.
+    pub class: Class,
+    /// Where reading failed, in the piece.
+    pub at: usize,
+    /// What is wrong there.
+    pub why: String,
+    /// The record's id, where it could still be told.
+    pub id: Option<String>,
+    /// A record at their end that may be one.
+    pub possible: Option<(Range<usize>, String)>,
+}
+
+/// Where a text is not UTF-8, found once for each stretch.
+struct Utf8<'a> {
+    text: &'a [u8],
+    from: usize,
+    bad: Option<usize>,
+}
+
+impl<'a> Utf8<'a> {
+    fn new(text: &'a [u8]) -> Utf8<'a> {
+        let mut utf8 = Utf8 { text, from: 0, bad: None };
+        utf8.look(0);
+        utf8
+    }
+
+    fn look(&mut self, from: usize) {
+        self.from = from;
+        self.bad = simdutf8::compat::from_utf8(&self.text[from..]).err().map(|error| {
+            // A character that lacks its rest fails at the byte that should have been the rest; any other at itself.
+            let at = from + error.valid_up_to();
+            let lead = (0xC2..=0xF4).contains(&self.text[at]);
+            at + if lead { error.error_len().unwrap_or(self.text.len() - at) } else { 0 }
+        });
+    }
+
+    /// The first place at or behind `from` that is not UTF-8.
+    fn bad(&mut self, from: usize) -> Option<usize> {
+        if from < self.from || self.bad.is_some_and(|bad| bad <= from) {
+            self.look(from);
+        }
+        self.bad
+    }
+}
+
+/// Splits a piece, whose white space at both ends is cut off, into its parts.
+pub fn split<'a>(shape: &Shape, text: &'a [u8], take: &mut dyn FnMut(Part<'a>)) {
+    let mut utf8 = Utf8::new(text);
+    let mut from = 0;
+    loop {
+        while text.get(from).is_some_and(u8::is_ascii_whitespace) {
+            from += 1;
+        }
+        if from >= text.len() {
+            return;
+        }
+        let bad_at = utf8.bad(from);
+        let mut bad = match read_at(shape, text, from, bad_at) {
+            Ok((part, end)) => {
+                take(part);
+                from = end;
+                continue;
+            }
+            Err(bad) => bad,
+        };
+        let fails = [Some(bad.bad.at), bad.wrong_at];
+        let next = if let Some(end) = bad.end { Some(end) } else { follower(shape, text, from, &fails, &mut utf8) };
+        let end = next.unwrap_or(text.len());
+        bad.bad.range = from..end;
+        if next.is_none() {
+            bad.bad.possible = possible(shape, text, from, &mut utf8);
+        }
+        take(Part::Bad(bad.bad));
+        from = end;
+    }
+}
+
+/// A reading that is no record; `end` is set where it is a whole JSON value.
+struct Unread {
+    bad: Bad,
+    wrong_at: Option<usize>,
+    end: Option<usize>,
+}
+
+fn read_at<'a>(
+    shape: &Shape,
+    text: &'a [u8],
+    from: usize,
+    not_utf8: Option<usize>,
+) -> Result<(Part<'a>, usize), Unread> {
+    let bad = |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: None };
+    let (mut unread, end) = match shape::read(shape, &text[from..]) {
+        Reading::Event { event, end, quirks } => {
+            let end = from + end;
+            if not_utf8.is_none_or(|at| at >= end) {
+                return Ok((Part::Event { range: from..end, event, quirks }, end));
+            }
+            let id = event_id(&event);
+            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), id), wrong_at: None, end: Some(end) }, end)
+        }
+        Reading::Foreign { op, end } => {
+            let end = from + end;
+            if not_utf8.is_none_or(|at| at >= end) {
+                return Ok((Part::Foreign { range: from..end, op }, end));
+            }
+            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), None), wrong_at: None, end: Some(end) }, end)
+        }
+        Reading::NoEvent { class, at, why, end, id } => {
+            let end = from + end;
+            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end) }, end)
+        }
+        Reading::Broken { fail, wrong_at, id } => {
+            let unread = Unread {
+                bad: bad(Class::NotJson, fail.at, fail.why.to_owned(), id),
+                wrong_at: wrong_at.map(|at| from + at),
+                end: None,
+            };
+            let end = unread.bad.at + 1;
+            (unread, end)
+        }
+    };
+    if let Some(at) = not_utf8.filter(|at| *at < end) {
+        unread.bad.class = Class::InvalidUtf8;
+        unread.bad.at = at;
+        unread.bad.why = "not UTF-8".to_owned();
+    }
+    Err(unread)
+}
+
+/// Where the first record behind a fragment begins, if the fragment cannot go on with it.
+fn follower(
+    shape: &Shape,
+    text: &[u8],
+    from: usize,
+    fails: &[Option<usize>],
+    utf8: &mut Utf8<'_>,
+) -> Option<usize> {
+    let mut places: Vec<usize> = Vec::new();
+    if let [Some(at), wrong] = *fails {
+        places.extend(wrong);
+        places.extend(at.saturating_sub(REACH)..=at);
+    }
+    places.sort_unstable();
+    places
+        .into_iter()
+        .filter(|p| *p > from && matches!(text.get(*p), Some(b'{' | b'[')))
+        .find(|p| accepts(shape, text, *p, utf8))
+}
+
+/// Whether a record begins at `place`: a whole one with the end of the piece or another beginning behind it, or the
+/// beginning of one exactly as the daemon writes it.
+fn accepts(shape: &Shape, text: &[u8], place: usize, utf8: &mut Utf8<'_>) -> bool {
+    let not_utf8 = utf8.bad(place);
+    match read_at(shape, text, place, not_utf8) {
+        Ok((_, end)) => {
+            let rest = text[end..].trim_ascii_start();
+            matches!(rest.first(), None | Some(b'{' | b'['))
+        }
+        Err(_) => {
+            let rest = &text[place..];
+            let head = |op: &shape::Op| {
+                let tail = rest.strip_prefix(b"{\"op\":\"").and_then(|r| r.strip_prefix(op.name.as_bytes()));
+                tail.is_some_and(|r| r.starts_with(b"\","))
+            };
+            shape.ops.iter().any(head)
+        }
+    }
+}
+
+/// A record at the end of a fragment that could go on with it.
+fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Option<(Range<usize>, String)> {
+    let mut budget = (text.len() - from).saturating_mul(4);
+    for tag in memchr::memmem::find_iter(&text[from..], b"\"op\"").take(POSSIBLE_TRIES) {
+        let before = text[from..from + tag].trim_ascii_end();
+        if before.last() != Some(&b'{') || before.len() < 2 {
+            continue;
+        }
+        let place = from + before.len() - 1;
+        budget = budget.checked_sub(text.len() - place)?;
+        let not_utf8 = utf8.bad(place);
+        if let Ok((Part::Event { range, event, .. }, end)) = read_at(shape, text, place, not_utf8)
+            && text[end..].trim_ascii().is_empty()
+        {
+            let id = event_id(&event).map(|id| format!(" {id}")).unwrap_or_default();
+            return Some((range, format!("{}{id}", event.op.name)));
+        }
+    }
+    None
+}
+
+/// The id of the record that an event is about: the first member that names one.
+#[must_use]
+pub fn event_id(event: &Event<'_>) -> Option<String> {
+    let first = |members: &shape::Members<'_>| {
+        let member = members.names.iter().find(|m| m.name.ends_with("_id"))?;
+        members.id(member.name).map(std::borrow::Cow::into_owned)
+    };
+    first(&event.record).or_else(|| first(&event.members))
+}

@@ -1,0 +1,536 @@
+//! Views to bytes: the only writer of standard output and standard error.
+//!
+//! A verb hands its answer over as groups of rows and as fields; a [`Printer`] turns them into the format that was
+//! asked for. Standard output is data, standard error is talk. Text of others is made safe for terminals everywhere
+//! but where exact bytes are the contract.
+
+mod json;
+mod safe;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use comfy_table::{ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::error::{Code, Error, Result, plain};
+pub use safe::{for_plain, for_terminal};
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns for the eye (on a terminal)
+    Table,
+    /// Tab-separated, full ids, exact times (in a pipe)
+    Plain,
+    /// One JSON object
+    Json,
+    /// One JSON object a line
+    Jsonl,
+    /// Ids only
+    Id,
+}
+
+/// One value of an answer.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// Text of ours or of others.
+    Text(std::borrow::Cow<'a, str>),
+    /// A count or size.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A moment.
+    Time(DateTime<Utc>),
+    /// JSON text as it is written.
+    Json(&'a [u8]),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// Bytes of others that need not be text.
+    Bytes(&'a [u8]),
+    /// Nothing.
+    Absent,
+}
+
+impl<'a> Value<'a> {
+    /// A text.
+    pub fn text(text: impl Into<std::borrow::Cow<'a, str>>) -> Value<'a> {
+        Value::Text(text.into())
+    }
+
+    /// A text, or nothing.
+    pub fn maybe(text: Option<impl Into<std::borrow::Cow<'a, str>>>) -> Value<'a> {
+        text.map_or(Value::Absent, |text| Value::Text(text.into()))
+    }
+
+    /// A moment, or nothing.
+    #[must_use]
+    pub fn time(time: Option<DateTime<Utc>>) -> Value<'a> {
+        time.map_or(Value::Absent, Value::Time)
+    }
+
+    /// The value as text, not yet made safe.
+    fn raw(&self) -> String {
+        match self {
+            Value::Text(text) => text.to_string(),
+            Value::Count(n) => n.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Time(time) => rfc3339(*time),
+            Value::Json(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Value::Texts(texts) => texts.join(" "),
+            Value::Bytes(bytes) => safe::bytes(bytes),
+            Value::Absent => String::new(),
+        }
+    }
+}
+
+/// A moment as the journals have it.
+#[must_use]
+pub fn rfc3339(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+}
+
+/// Rows of one kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The member that holds the rows in JSON.
+    pub name: &'static str,
+    /// What one row is.
+    pub one: &'static str,
+    /// The members of a row.
+    pub columns: &'static [&'static str],
+    /// Whether a row is shown on a terminal as lines under a headline, the first column; else as a table's row.
+    pub blocks: bool,
+}
+
+/// The settings of a printer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// The format that was asked for.
+    pub format: Option<Format>,
+    /// Separate ids by NUL.
+    pub null: bool,
+    /// No notes and warnings.
+    pub quiet: bool,
+    /// Colours: yes, no, or as the terminal has it.
+    pub color: Option<bool>,
+    /// Whether standard output was closed when the process began.
+    pub stdout_closed: bool,
+}
+
+/// How many rows a table holds before it is written; wider rows further down get a table of their own.
+const TABLE_ROWS: usize = 500;
+
+/// The one printer of a process.
+pub struct Printer {
+    out: Option<BufWriter<File>>,
+    out_terminal: bool,
+    err_terminal: bool,
+    settings: Settings,
+    /// The reader of standard output went away.
+    gone: bool,
+    /// Groups that this view has.
+    groups: &'static [Group],
+    schema: &'static str,
+    current: Option<usize>,
+    rows: u64,
+    fields: u64,
+    table: Option<Table>,
+}
+
+impl Printer {
+    /// A printer on the process's own streams.
+    #[must_use]
+    pub fn new(settings: Settings) -> Printer {
+        let stdout = io::stdout();
+        // The standard library calls writing to a closed stream a success; a file of our own does not.
+        let out = stdout.as_fd().try_clone_to_owned().ok().map(|fd| BufWriter::with_capacity(1 << 16, File::from(fd)));
+        Printer {
+            out,
+            out_terminal: stdout.is_terminal(),
+            err_terminal: io::stderr().is_terminal(),
+            settings,
+            gone: false,
+            groups: &[],
+            schema: "",
+            current: None,
+            rows: 0,
+            fields: 0,
+            table: None,
+        }
+    }
+
+    /// The format of this answer.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.settings.format.unwrap_or(if self.out_terminal { Format::Table } else { Format::Plain })
+    }
+
+    /// Whether exact bytes are wanted where a verb can give them: in a pipe, unless a format was named.
+    #[must_use]
+    pub fn wants_raw(&self) -> bool {
+        self.settings.format.is_none() && !self.out_terminal
+    }
+
+    /// Whether nobody reads any more.
+    #[must_use]
+    pub fn gone(&self) -> bool {
+        self.gone
+    }
+
+    fn is_json(&self) -> bool {
+        matches!(self.format(), Format::Json | Format::Jsonl)
+    }
+
+    /// Writes bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.gone || bytes.is_empty() {
+            return Ok(());
+        }
+        let written = match &mut self.out {
+            _ if self.settings.stdout_closed => Err(closed()),
+            None => Err(closed()),
+            Some(out) => out.write_all(bytes),
+        };
+        self.settle(written)
+    }
+
+    fn settle(&mut self, written: io::Result<()>) -> Result<()> {
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(())
+            }
+            Err(error) => {
+                self.gone = true;
+                let message = format!("cannot write to standard output: {}", plain(&error));
+                Err(Error::new(Code::EnvironmentStdout, message))
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Begins an answer. Its groups' rows must come in the order of the groups.
+    pub fn begin(&mut self, schema: &'static str, groups: &'static [Group]) -> Result<()> {
+        self.schema = schema;
+        self.groups = groups;
+        self.current = None;
+        self.rows = 0;
+        self.fields = 0;
+        if self.format() == Format::Json {
+            self.raw(format!("{{\"schema\":\"{schema}\"").as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn open_group(&mut self, index: usize) -> Result<()> {
+        while self.current != Some(index) {
+            self.close_group()?;
+            let next = self.current.map_or(0, |i| i + 1);
+            self.current = Some(next);
+            self.rows = 0;
+            if self.format() == Format::Json {
+                self.raw(format!(",\"{}\":[", self.groups[next].name).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close_group(&mut self) -> Result<()> {
+        let Some(current) = self.current else { return Ok(()) };
+        self.flush_table()?;
+        if self.format() == Format::Json && current < self.groups.len() {
+            self.raw(if self.rows > 0 { b"\n]" } else { b"]" })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row of the group at `index`. `id` is what the format `id` writes; empty: no row there.
+    pub fn row(&mut self, index: usize, ids: &[&str], cells: &[Value<'_>]) -> Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        self.open_group(index)?;
+        let group = self.groups[index];
+        let first = self.rows == 0;
+        self.rows += 1;
+        match self.format() {
+            Format::Json => {
+                let mut line = if first { String::from("\n") } else { String::from(",\n") };
+                json::object(&mut line, None, group.columns, cells);
+                self.raw(line.as_bytes())
+            }
+            Format::Jsonl => {
+                let mut line = String::new();
+                let kind = (self.groups.len() > 1).then_some(group.one);
+                json::object(&mut line, kind, group.columns, cells);
+                line.push('\n');
+                self.raw(line.as_bytes())
+            }
+            Format::Plain => {
+                let mut line = String::new();
+                if self.groups.len() > 1 {
+                    line.push_str(group.one);
+                    line.push('\t');
+                }
+                let cells: Vec<String> = cells.iter().map(|cell| for_plain(&cell.raw())).collect();
+                line.push_str(&cells.join("\t"));
+                line.push('\n');
+                self.raw(line.as_bytes())
+            }
+            Format::Id => {
+                for id in ids {
+                    self.raw(id.as_bytes())?;
+                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
+                }
+                Ok(())
+            }
+            Format::Table if group.blocks => self.block(group, cells),
+            Format::Table => self.table_row(group, cells),
+        }
+    }
+
+    fn block(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
+        let mut text = String::new();
+        let widest = group.columns.iter().skip(1).map(|c| c.len()).max().unwrap_or(0);
+        for (index, (name, cell)) in group.columns.iter().zip(cells).enumerate() {
+            let value = for_terminal(&cell.raw());
+            if index == 0 {
+                text.push_str(&self.bold(&value));
+            } else if value.is_empty() {
+                continue;
+            } else {
+                text.push_str(&format!("    {:widest$}  {value}", name.replace('_', " ")));
+            }
+            text.push('\n');
+        }
+        self.raw(text.as_bytes())
+    }
+
+    fn bold(&self, text: &str) -> String {
+        if self.colored() { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn colored(&self) -> bool {
+        self.settings.color.unwrap_or(self.out_terminal)
+    }
+
+    fn table_row(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
+        let table = self.table.get_or_insert_with(|| {
+            let mut table = Table::new();
+            table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+            if let Some(width) = width() {
+                table.set_width(width);
+            }
+            table.set_header(group.columns.iter().map(|name| name.replace('_', " ")));
+            table
+        });
+        table.add_row(cells.iter().map(|cell| for_terminal(&cell.raw())));
+        if table.row_count() >= TABLE_ROWS {
+            self.flush_table()?;
+        }
+        Ok(())
+    }
+
+    fn flush_table(&mut self) -> Result<()> {
+        let Some(table) = self.table.take() else { return Ok(()) };
+        let mut text = table.trim_fmt();
+        text.push('\n');
+        self.raw(text.as_bytes())
+    }
+
+    /// Ends the rows of an answer and writes its fields.
+    pub fn fields(&mut self, id: Option<&str>, fields: &[(&'static str, Value<'_>)]) -> Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        if !self.groups.is_empty() {
+            self.open_group(self.groups.len() - 1)?;
+            self.close_group()?;
+            self.current = Some(self.groups.len());
+        }
+        let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        match self.format() {
+            Format::Json => {
+                for (name, value) in fields {
+                    let mut text = format!(",\n\"{name}\":");
+                    json::value(&mut text, value);
+                    self.raw(text.as_bytes())?;
+                }
+            }
+            Format::Jsonl => {
+                let (names, values): (Vec<_>, Vec<_>) = fields.iter().cloned().unzip();
+                let mut line = String::new();
+                let kind = if self.groups.is_empty() { None } else { Some("summary") };
+                json::object(&mut line, kind, &names, &values);
+                line.push('\n');
+                self.raw(line.as_bytes())?;
+            }
+            Format::Plain => {
+                for (name, value) in fields {
+                    self.raw(format!("{name}\t{}\n", for_plain(&value.raw())).as_bytes())?;
+                }
+            }
+            Format::Table => {
+                for (name, value) in fields {
+                    let value = for_terminal(&value.raw());
+                    if !value.is_empty() {
+                        self.raw(format!("{:widest$}  {value}\n", name.replace('_', " ")).as_bytes())?;
+                    }
+                }
+            }
+            Format::Id => {
+                if let Some(id) = id {
+                    self.raw(id.as_bytes())?;
+                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends an answer and makes sure that it is written.
+    pub fn end(&mut self) -> Result<()> {
+        if self.current.is_none_or(|current| current < self.groups.len()) && !self.groups.is_empty() {
+            self.open_group(self.groups.len() - 1)?;
+            self.close_group()?;
+            self.current = Some(self.groups.len());
+        }
+        if self.format() == Format::Json {
+            self.raw(b"}\n")?;
+        }
+        self.flush()
+    }
+
+    /// Makes sure that what was written so far is out.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        let flushed = self.out.as_mut().map_or(Ok(()), Write::flush);
+        self.settle(flushed)
+    }
+
+    /// Tells something that is worth knowing.
+    pub fn note(&mut self, text: &str) {
+        self.talk("note", text, &[]);
+    }
+
+    /// Tells something that is wrong, but not the answer; each hint is a command.
+    pub fn warn(&mut self, text: &str, hints: &[String]) {
+        self.talk("warning", text, hints);
+    }
+
+    fn talk(&mut self, level: &'static str, text: &str, hints: &[String]) {
+        if self.settings.quiet {
+            return;
+        }
+        let mut lines = String::new();
+        if self.is_json() {
+            let names = ["schema", "level", "message", "hints"];
+            let schema = Value::text("cruxctl.note.v1");
+            json::object(&mut lines, None, &names, &[schema, Value::text(level), Value::text(text), Value::Texts(hints.to_vec())]);
+            lines.push('\n');
+        } else {
+            lines = self.prose(level, text, hints);
+        }
+        self.to_stderr(&lines);
+    }
+
+    /// Tells why the command failed. In the JSON formats it is one object.
+    pub fn error(&mut self, error: &Error) {
+        // What is still in the buffer belongs before the error.
+        let _ = self.flush();
+        let text = if self.is_json() {
+            let mut line = String::new();
+            let names = ["schema", "kind", "code", "status", "message", "hints"];
+            let kind = error.code.kind();
+            let values = [
+                Value::text("cruxctl.error.v1"),
+                Value::text(kind.name()),
+                Value::text(error.code.text()),
+                Value::Count(u64::from(kind.status())),
+                Value::text(&*error.message),
+                Value::Texts(error.hints.clone()),
+            ];
+            json::object(&mut line, None, &names, &values);
+            line.push('\n');
+            line
+        } else {
+            self.prose("error", &format!("{} [{}]", error.message, error.code.text()), &error.hints)
+        };
+        self.to_stderr(&text);
+    }
+
+    fn prose(&self, level: &str, text: &str, hints: &[String]) -> String {
+        let color = self.settings.color.unwrap_or(self.err_terminal);
+        let level = match level {
+            "error" if color => "\u{1b}[1;31merror\u{1b}[0m",
+            "warning" if color => "\u{1b}[1;33mwarning\u{1b}[0m",
+            other => other,
+        };
+        let mut lines = format!("{level}: {}\n", for_terminal(text));
+        for hint in hints {
+            lines.push_str(&format!("  try: {}\n", for_terminal(hint)));
+        }
+        lines
+    }
+
+    /// Writes talk. Where nobody listens there is nobody to tell.
+    pub fn to_stderr(&self, text: &str) {
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    /// A bar for a long reading, shown only where a terminal waits longer than 300 ms.
+    #[must_use]
+    pub fn progress(&self, what: &str) -> Progress {
+        let shown = self.err_terminal && !self.settings.quiet;
+        Progress { what: what.to_owned(), since: Instant::now(), shown, bar: None }
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::other("it is closed")
+}
+
+/// The terminal's width in columns.
+fn width() -> Option<u16> {
+    terminal_size::terminal_size().map(|(width, _)| width.0)
+}
+
+/// A bar that appears when it is needed.
+pub struct Progress {
+    what: String,
+    since: Instant,
+    shown: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// `done` of `all` bytes are read.
+    pub fn at(&mut self, done: u64, all: u64) {
+        if !self.shown || self.since.elapsed() < Duration::from_millis(300) {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}") {
+                bar.set_style(style);
+            }
+            bar.set_message(self.what.clone());
+            bar
+        });
+        bar.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `cases.jsonl`: what an agent did and how it turned out. The last record of an id wins.
+
+use crate::journal::live::{Effect, LastWins};
+use crate::journal::scan::Record;
+use crate::journal::shape::{Daemon, Member, Need, Op, Shape, Type};
+use crate::journal::{Journal, Replay, Span};
+
+/// The members of a case, in the daemon's order.
+pub const CASE: &[Member] = &[
+    Member { name: "case_id", ty: Type::Text, need: Need::Required },
+    Member { name: "task", ty: Type::Text, need: Need::Required },
+    Member { name: "context", ty: Type::Text, need: Need::Optional },
+    Member { name: "action", ty: Type::Text, need: Need::Required },
+    Member { name: "outcome", ty: Type::Text, need: Need::Required },
+    Member { name: "success", ty: Type::Bool, need: Need::Required },
+    Member { name: "reward", ty: Type::Number, need: Need::Required },
+    Member { name: "tags", ty: Type::Texts, need: Need::Default },
+    Member { name: "source_receipt", ty: Type::Text, need: Need::Optional },
+    Member { name: "created_at", ty: Type::Time, need: Need::Required },
+    Member { name: "times_reused", ty: Type::Natural(u32::MAX as u64), need: Need::Default },
+];
+
+static SHAPE: Shape = Shape {
+    ops: &[
+        Op { name: "record", members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }] },
+        Op { name: "delete", members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }] },
+    ],
+    daemon: Daemon {
+        trims_unicode: true,
+        stops_at_bad_utf8: true,
+        moves_tail_aside: false,
+        longest_line: None,
+        skips_long: super::never,
+    },
+};
+
+/// The journal of cases.
+pub static JOURNAL: Journal =
+    Journal { name: "cases", file: "cases.jsonl", shape: &SHAPE, replay: || Box::new(Cases::default()) };
+
+/// The live cases.
+#[derive(Default)]
+pub struct Cases(pub LastWins);
+
+impl Replay for Cases {
+    fn record(&mut self, record: &Record<'_>) {
+        let event = record.event;
+        let effect = match event.op.name {
+            "record" => event.record.id("case_id").map(Effect::Put),
+            _ => event.members.id("case_id").map(Effect::Delete),
+        };
+        if let Some(effect) = effect {
+            self.0.apply(&effect, record.span);
+        }
+    }
+    fn live(&self) -> u64 {
+        self.0.len()
+    }
+    fn live_bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+    fn spans(&self) -> Vec<Span> {
+        self.0.spans()
+    }
+}

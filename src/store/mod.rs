@@ -1,0 +1,36 @@
+//! What the lines of each journal mean. One file a journal; each knows its ops and its rules, and no files.
+
+pub mod case;
+pub mod fact;
+pub mod scope;
+pub mod session;
+
+use crate::journal::Journal;
+use crate::journal::shape::{self, Event, Reading};
+
+/// The daemon's journals, in the order in which verbs name them.
+pub const JOURNALS: [&Journal; 3] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL];
+
+/// A journal by its name on the command line.
+#[must_use]
+pub fn journal(name: &str) -> Option<&'static Journal> {
+    JOURNALS.into_iter().find(|journal| journal.name == name)
+}
+
+/// The id and the document of a live record, from the bytes that a replay's spans name.
+#[must_use]
+pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
+    if std::ptr::eq(journal, &fact::JOURNAL) {
+        // A fact's span is the fact itself: many may share a line.
+        return (fact::id_of(bytes).unwrap_or_default(), bytes);
+    }
+    let Reading::Event { event, .. } = shape::read(journal.shape, bytes) else { return (String::new(), bytes) };
+    let id = crate::journal::split::event_id(&event).unwrap_or_default();
+    let record = event.members.names.iter().find(|m| matches!(m.ty, shape::Type::Record(_)));
+    (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))
+}
+
+/// No line of a journal without a length limit is too long.
+fn never(_: &Event<'_>) -> bool {
+    false
+}

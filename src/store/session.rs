@@ -1,0 +1,244 @@
+//! `sessions.jsonl`: what agents are doing. The last record of an id wins.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::journal::finding::Span;
+use crate::journal::json::{self, Squeeze};
+use crate::journal::live::{Effect, LastWins};
+use crate::journal::scan::Record;
+use crate::journal::shape::{Daemon, Member, Members, Need, Op, Reading, Shape, Type};
+use crate::journal::{Journal, Replay};
+
+/// The members of a session document, in the daemon's order.
+pub const SESSION: &[Member] = &[
+    Member { name: "session_id", ty: Type::Text, need: Need::Required },
+    Member { name: "state", ty: Type::Any, need: Need::Required },
+    Member { name: "updated_at", ty: Type::Time, need: Need::Required },
+    Member { name: "total_tokens", ty: Type::Natural(u64::MAX), need: Need::Required },
+    Member { name: "expires_at", ty: Type::Time, need: Need::Optional },
+    Member { name: "archived", ty: Type::Bool, need: Need::Default },
+    Member { name: "archived_at", ty: Type::Time, need: Need::Optional },
+    Member { name: "archive_reason", ty: Type::Text, need: Need::Optional },
+    Member { name: "actor", ty: Type::Text, need: Need::Optional },
+];
+
+static SHAPE: Shape = Shape {
+    ops: &[
+        Op { name: "store", members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }] },
+        Op { name: "delete", members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }] },
+    ],
+    daemon: Daemon {
+        trims_unicode: true,
+        stops_at_bad_utf8: true,
+        moves_tail_aside: false,
+        longest_line: None,
+        skips_long: super::never,
+    },
+};
+
+/// The journal of sessions.
+pub static JOURNAL: Journal =
+    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(Sessions::default()) };
+
+/// Arrays and objects that are open around a state in its line.
+pub const DEPTH_AROUND_STATE: usize = 2;
+
+/// The longest id that may be created, in bytes.
+pub const LONGEST_ID: usize = 1024;
+
+/// The live sessions.
+#[derive(Default)]
+pub struct Sessions(pub LastWins);
+
+impl Replay for Sessions {
+    fn record(&mut self, record: &Record<'_>) {
+        let event = record.event;
+        let effect = match event.op.name {
+            "store" => event.record.id("session_id").map(Effect::Put),
+            _ => event.members.id("session_id").map(Effect::Delete),
+        };
+        if let Some(effect) = effect {
+            self.0.apply(&effect, record.span);
+        }
+    }
+    fn live(&self) -> u64 {
+        self.0.len()
+    }
+    fn live_bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+    fn spans(&self) -> Vec<Span> {
+        self.0.spans()
+    }
+}
+
+/// A stored session. Texts and state are the journal's.
+#[derive(Clone, Debug)]
+pub struct Session<'a> {
+    /// The stored id.
+    pub id: Cow<'a, str>,
+    /// The state's text, as written.
+    pub state: &'a [u8],
+    /// When it was last written.
+    pub updated_at: DateTime<Utc>,
+    /// The recorded token estimate.
+    pub total_tokens: u64,
+    /// When it expires.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Whether it is archived.
+    pub archived: bool,
+    /// Since when.
+    pub archived_at: Option<DateTime<Utc>>,
+    /// Why.
+    pub archive_reason: Option<Cow<'a, str>>,
+    /// Who wrote it.
+    pub actor: Option<Cow<'a, str>>,
+    /// Members that this version does not know, as written, each with its comma in front.
+    pub others: String,
+}
+
+impl<'a> Session<'a> {
+    /// Reads a `store` line of the journal; `None` where it is none.
+    #[must_use]
+    pub fn read(line: &'a [u8]) -> Option<Session<'a>> {
+        let Reading::Event { event, .. } = crate::journal::shape::read(&SHAPE, line) else { return None };
+        let doc = event.record;
+        let time = |name| doc.time(name).map(|time| time.to_utc());
+        Some(Session {
+            id: doc.id("session_id")?,
+            state: doc.raw("state")?,
+            updated_at: time("updated_at")?,
+            total_tokens: doc.natural("total_tokens")?,
+            expires_at: time("expires_at"),
+            archived: doc.flag("archived").unwrap_or(false),
+            archived_at: time("archived_at"),
+            archive_reason: doc.text("archive_reason"),
+            actor: doc.text("actor"),
+            others: others(&doc, event.members.raw("session").unwrap_or_default()),
+        })
+    }
+
+    /// Whether the id stands for itself as written, because JSON text cannot hold its characters.
+    #[must_use]
+    pub fn id_is_raw(&self, line: &[u8]) -> bool {
+        let Reading::Event { event, quirks, .. } = crate::journal::shape::read(&SHAPE, line) else { return false };
+        quirks.lone_surrogate.is_some()
+            && event.record.raw("session_id").is_some_and(|raw| raw.get(1..raw.len() - 1) == Some(self.id.as_bytes()))
+            && self.id.contains("\\u")
+    }
+
+    /// Whether it has expired at `now`.
+    #[must_use]
+    pub fn expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_some_and(|at| now >= at)
+    }
+
+    /// The BLAKE3 hash of the state's bytes, in hex.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        blake3::hash(self.state).to_hex().to_string()
+    }
+
+    /// The `store` line of this session, without its line end: the daemon's members in the daemon's order, then what
+    /// other versions have added.
+    #[must_use]
+    pub fn line(&self) -> Vec<u8> {
+        let time = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+        let head = Head { session_id: &self.id };
+        let tail = Tail {
+            updated_at: time(self.updated_at),
+            total_tokens: self.total_tokens,
+            expires_at: self.expires_at.map(time),
+            archived: self.archived,
+            archived_at: self.archived_at.map(time),
+            archive_reason: self.archive_reason.as_deref(),
+            actor: self.actor.as_deref(),
+        };
+        let mut line = b"{\"op\":\"store\",\"session\":".to_vec();
+        // Neither can fail: both are structs of texts and numbers.
+        let head = serde_json::to_vec(&head).unwrap_or_default();
+        let tail = serde_json::to_vec(&tail).unwrap_or_default();
+        line.extend_from_slice(&head[..head.len().saturating_sub(1)]);
+        line.extend_from_slice(b",\"state\":");
+        line.extend_from_slice(self.state);
+        line.push(b',');
+        line.extend_from_slice(tail.get(1..tail.len().saturating_sub(1)).unwrap_or_default());
+        line.extend_from_slice(self.others.as_bytes());
+        line.extend_from_slice(b"}}");
+        line
+    }
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    session_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Tail<'a> {
+    updated_at: String,
+    total_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    archived: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archived_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archive_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+}
+
+/// The members of an object document that no version before this one knows.
+fn others(doc: &Members<'_>, object: &[u8]) -> String {
+    let mut out = String::new();
+    if object.first() != Some(&b'{') {
+        return out;
+    }
+    let mut cursor = json::Cursor::new(object);
+    cursor.open();
+    cursor.space();
+    while cursor.peek() == Some(b'"') {
+        let start = cursor.pos;
+        let Ok(name) = cursor.name() else { break };
+        let known = json::unescape(&object[name.start..name.end]);
+        if cursor.skip().is_err() {
+            break;
+        }
+        if !doc.names.iter().any(|member| member.name == known) {
+            out.push(',');
+            out.push_str(&String::from_utf8_lossy(&object[start..cursor.pos]));
+        }
+        cursor.space();
+        if cursor.peek() == Some(b',') {
+            cursor.pos += 1;
+            cursor.space();
+        }
+    }
+    out
+}
+
+/// The `delete` line of a stored id, without its line end.
+#[must_use]
+pub fn delete_line(id: &str) -> Vec<u8> {
+    let mut line = b"{\"op\":\"delete\",".to_vec();
+    let head = serde_json::to_vec(&Head { session_id: id }).unwrap_or_default();
+    line.extend_from_slice(head.get(1..).unwrap_or_default());
+    line
+}
+
+/// The daemon's token estimate of a state: a quarter of its bytes without insignificant white space, rounded up.
+#[must_use]
+pub fn tokens(state: &[u8]) -> u64 {
+    Squeeze::compact_len(state).div_ceil(4)
+}
+
+/// A state as one raw JSON value, for output.
+#[must_use]
+pub fn raw(state: &[u8]) -> Option<&RawValue> {
+    serde_json::from_slice(state).ok()
+}
