@@ -6,7 +6,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "cruxctl",
         &[
             ("See whether the journals are whole", "cruxctl journal check"),
-            ("Store a state, and read it back", "echo '{\"step\":1}' | cruxctl session put build-42; cruxctl session get build-42"),
+            (
+                "Store a state, and read it back",
+                "echo '{\"step\":1}' | cruxctl session put build-42; cruxctl session get build-42",
+            ),
         ],
     ),
     ("cruxctl session", &[("What is an agent doing?", "cruxctl session list --agent alice")]),
@@ -28,7 +31,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("One member of it", "cruxctl session get build-42 | jq .step"),
         ],
     ),
-    ("cruxctl session show", &[("When does it expire, and where is it in the journal?", "cruxctl session show build-42")]),
+    (
+        "cruxctl session show",
+        &[("When does it expire, and where is it in the journal?", "cruxctl session show build-42")],
+    ),
     (
         "cruxctl session list",
         &[

@@ -32,7 +32,8 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
             let stdin = io::stdin();
             if stdin.is_terminal() {
                 let message = "the state is read from standard input, and that is a terminal";
-                let hint = "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
+                let hint =
+                    "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
                 return Err(Error::new(Code::UsageArguments, message).hint(hint));
             }
             (Box::new(stdin), "standard input".to_owned())

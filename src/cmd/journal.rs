@@ -163,8 +163,18 @@ const CHECKED: &[Group] = &[
         name: "journals",
         one: "journal",
         columns: &[
-            "journal", "exists", "bytes", "lines", "live", "dead_bytes", "damaged_bytes", "damage", "daemon",
-            "foreign", "quarantined_bytes", "verdict",
+            "journal",
+            "exists",
+            "bytes",
+            "lines",
+            "live",
+            "dead_bytes",
+            "damaged_bytes",
+            "damage",
+            "daemon",
+            "foreign",
+            "quarantined_bytes",
+            "verdict",
         ],
         blocks: false,
     },
@@ -192,7 +202,9 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
     for summary in &summaries {
         summary_row(context, summary, args.for_daemon)?;
     }
-    let next = next_commands(&summaries, args.for_daemon);
+    let carried = context.printer.carried.clone();
+    let next: Vec<String> =
+        next_commands(&summaries, args.for_daemon).iter().map(|command| carried.command(command)).collect();
     let verdict = verdict(&summaries);
     let daemon = daemon_verdict(&summaries);
     let texts = next.clone();
@@ -217,10 +229,8 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
             context.printer.note(&format!("{path} has the mode {mode:03o}: others than its owner may open it"));
         }
         if let Some(span) = summary.seen.in_progress {
-            let text = format!(
-                "a write is in progress on {}: its last {} bytes are not judged",
-                summary.journal, span.len
-            );
+            let text =
+                format!("a write is in progress on {}: its last {} bytes are not judged", summary.journal, span.len);
             context.printer.note(&text);
         }
     }
@@ -322,23 +332,30 @@ fn verdict(summaries: &[Summary]) -> String {
 }
 
 fn daemon_verdict(summaries: &[Summary]) -> String {
-    let worst = summaries.iter().max_by_key(|s| s.daemon);
-    let (Some(worst), places) = (worst, summaries.iter().map(|s| s.seen.damage + s.seen.daemon + s.seen.foreign).sum::<u64>())
-    else {
-        return String::new();
+    let files = |wanted: fn(Reaction) -> bool| -> Vec<String> {
+        summaries.iter().filter(|s| wanted(s.daemon)).map(|s| format!("{}.jsonl", s.journal)).collect()
     };
-    match worst.daemon {
-        Reaction::Keeps => "the daemon starts and reads everything".to_owned(),
-        Reaction::DoesNotStart => format!("the daemon does not start: {}.jsonl keeps it from it", worst.journal),
-        Reaction::MovesAside => "the daemon starts, and moves the unterminated tail of facts.jsonl aside".to_owned(),
-        Reaction::LosesLine => format!("the daemon starts, and silently loses what lies in {places} places"),
-        Reaction::LosesNextAppend => {
-            format!("the daemon starts, and loses a record of {}.jsonl at its next append", worst.journal)
-        }
-        Reaction::LosesLineAndNextAppend => {
-            format!("the daemon starts, silently loses what lies in {places} places, and its next append to {}.jsonl", worst.journal)
-        }
+    let stops = files(|r| r == Reaction::DoesNotStart);
+    if !stops.is_empty() {
+        return format!("the daemon does not start, because of {}", stops.join(" and "));
     }
+    let mut parts = Vec::new();
+    let loses = files(|r| matches!(r, Reaction::LosesLine | Reaction::LosesLineAndNextAppend));
+    if !loses.is_empty() {
+        parts.push(format!("silently loses records of {}", loses.join(" and ")));
+    }
+    let welds = files(|r| matches!(r, Reaction::LosesNextAppend | Reaction::LosesLineAndNextAppend));
+    if !welds.is_empty() {
+        parts.push(format!("welds its next append to {} onto the last line and loses it", welds.join(" and ")));
+    }
+    let moves = files(|r| r == Reaction::MovesAside);
+    if !moves.is_empty() {
+        parts.push(format!("moves the unterminated tail of {} aside", moves.join(" and ")));
+    }
+    if parts.is_empty() {
+        return "the daemon starts and reads everything".to_owned();
+    }
+    format!("the daemon starts, but {}", parts.join(", "))
 }
 
 fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
@@ -367,8 +384,15 @@ const PLANNED: &[Group] = &[
         name: "journals",
         one: "journal",
         columns: &[
-            "journal", "before_bytes", "after_bytes", "set_aside_bytes", "inserted_bytes", "live", "possible",
-            "applied", "quarantine",
+            "journal",
+            "before_bytes",
+            "after_bytes",
+            "set_aside_bytes",
+            "inserted_bytes",
+            "live",
+            "possible",
+            "applied",
+            "quarantine",
         ],
         blocks: false,
     },
@@ -385,11 +409,8 @@ fn repair(context: &mut Context, args: &Repair) -> Result<()> {
     let options = Options { for_daemon: args.for_daemon, take: args.take.clone() };
     context.printer.begin("cruxctl.journal.repair.v1", PLANNED)?;
     let mut plans: Vec<(&Journal, Plan, Option<std::path::PathBuf>)> = Vec::new();
-    let lock = if apply && context.dir.root.exists() {
-        Some(Lock::take(&context.dir, context.lock_timeout)?)
-    } else {
-        None
-    };
+    let lock =
+        if apply && context.dir.root.exists() { Some(Lock::take(&context.dir, context.lock_timeout)?) } else { None };
     for journal in &journals {
         let opened = match &lock {
             Some(lock) => replay::open_locked(&context.dir, journal, lock)?,
@@ -409,11 +430,8 @@ fn repair(context: &mut Context, args: &Repair) -> Result<()> {
             repair::allow(journal, plan, args.max_loss_bytes)?;
         }
         for (journal, plan, manifest) in &mut plans {
-            let naming = Naming {
-                made_at: context.env.now_text(),
-                stamp: context.env.stamp(),
-                tag: env::random_tag()?,
-            };
+            let naming =
+                Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
             let repaired = repair::apply(&context.dir, journal, lock, &options, args.max_loss_bytes, &naming)?;
             if repaired.carried_over > 0 {
                 let text = format!(
@@ -487,12 +505,8 @@ fn edit_row(printer: &mut crate::render::Printer, journal: &Journal, edit: &Edit
     printer.row(0, &[], &cells)
 }
 
-const SHOWN: &[Group] = &[Group {
-    name: "lines",
-    one: "line",
-    columns: &["line", "offset", "length", "text"],
-    blocks: false,
-}];
+const SHOWN: &[Group] =
+    &[Group { name: "lines", one: "line", columns: &["line", "offset", "length", "text"], blocks: false }];
 
 fn show(context: &mut Context, args: &Show) -> Result<()> {
     let journal = the_journal(&args.journal)?;
@@ -547,8 +561,7 @@ fn show(context: &mut Context, args: &Show) -> Result<()> {
             continue;
         }
         let id = line.to_string();
-        let cells =
-            [Value::Count(line), Value::Count(whole.offset), Value::Count(whole.len), Value::Bytes(&bytes)];
+        let cells = [Value::Count(line), Value::Count(whole.offset), Value::Count(whole.len), Value::Bytes(&bytes)];
         context.printer.row(0, &[&id], &cells)?;
     }
     if raw { context.printer.flush() } else { context.printer.end() }

@@ -18,9 +18,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
+use crate::journal::Journal;
 use crate::journal::files::DataDir;
 use crate::journal::replay::Seen;
-use crate::journal::{Journal, Severity};
 use crate::render::{Format, Printer, Settings};
 use crate::store::scope::Scope;
 
@@ -126,10 +126,8 @@ impl Context {
     /// Tells of damage that a verb has met on the way. `reading`: the answer may lack something, so it counts.
     pub fn tell_damage(&mut self, journal: &Journal, seen: &Seen, reading: bool) {
         if let Some(span) = seen.in_progress {
-            let text = format!(
-                "a write is in progress on {}: its last {} bytes are not judged",
-                journal.file, span.len
-            );
+            let text =
+                format!("a write is in progress on {}: its last {} bytes are not judged", journal.file, span.len);
             self.printer.note(&text);
         }
         if let Some(first) = seen.first.first() {
@@ -168,6 +166,9 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
     };
     let (settings, unknown_format) = settings(&cli.global, stdout_closed);
     let mut printer = Printer::new(settings);
+    if let Some(dir) = &cli.global.data_dir {
+        printer.carried.flag("--data-dir", &dir.to_string_lossy());
+    }
     if let Some(error) = unknown_format {
         printer.error(&error);
         return error.status();
@@ -290,10 +291,4 @@ pub fn moment(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
         let message = format!("{text:?} is neither an RFC 3339 time nor a time span like 2h or 3days");
         Error::new(Code::UsageArguments, message)
     })
-}
-
-/// A severity's word for counts: "2 damages".
-#[must_use]
-pub fn severity_word(severity: Option<Severity>) -> &'static str {
-    severity.map_or("clean", Severity::name)
 }

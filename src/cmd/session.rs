@@ -15,7 +15,7 @@ use crate::journal::lock::Lock;
 use crate::journal::replay::{self, Opened, Seen};
 use crate::journal::scan::Item;
 use crate::journal::{Replay, Span};
-use crate::render::{Group, Value};
+use crate::render::{Group, Value, quoted};
 use crate::store::scope::{self, Scope};
 use crate::store::session::{self, JOURNAL, Session, Sessions};
 
@@ -270,6 +270,11 @@ fn missing_folder(context: &mut Context) {
     }
 }
 
+/// An id as it is typed behind a verb.
+fn typed(id: &str) -> String {
+    if id.starts_with('-') { format!("-- {}", quoted(id)) } else { quoted(id) }
+}
+
 fn session(line: &[u8]) -> Result<Session<'_>> {
     // The line was a record a moment ago; it is none only if somebody rewrote the journal in place.
     Session::read(line).ok_or_else(|| {
@@ -292,34 +297,26 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
         let line = loaded.opened.read(span)?;
         let Some(found) = Session::read(&line) else { continue };
         match scope.visible(&found.id) {
-            Some(visible) if !id.is_empty() && visible.starts_with(id) && near.len() < 5 => near.push(visible.to_owned()),
+            Some(visible) if !id.is_empty() && visible.starts_with(id) && near.len() < 5 => {
+                near.push(visible.to_owned())
+            }
             None if scope::split(&found.id).1 == id && elsewhere.len() < 5 => elsewhere.push(found.id.into_owned()),
             _ => {}
         }
     }
     for id in near {
-        error = error.hint(format!("cruxctl session get {}", quoted(&id)));
+        error = error.hint(format!("cruxctl session get {}", typed(&id)));
     }
     for stored in elsewhere {
         error = error.hint(match scope::split(&stored) {
-            (Some(agent), _) => format!("cruxctl session get --agent {} {}", quoted(agent), quoted(id)),
-            (None, _) => format!("without --agent: cruxctl session get {}", quoted(id)),
+            (Some(agent), _) => format!("cruxctl session get --agent {} {}", quoted(agent), typed(id)),
+            (None, _) => format!("cruxctl session get --all-agents {}", typed(id)),
         });
     }
     if context.agent.is_some() && matches!(scope, Scope::All) {
         error = error.hint("with --all-agents an id is taken as it is stored");
     }
     Ok(error)
-}
-
-/// A text as one word of a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    let quoted = format!("'{}'", text.replace('\'', "'\\''"));
-    if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
 }
 
 const CHANGED: &[Group] = &[Group {
@@ -377,14 +374,17 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
     let most = match (args.max_state_bytes, env::var("CRUXCTL_MAX_STATE_BYTES")) {
         (Some(bytes), _) => bytes,
         (None, Some(text)) => text.parse().map_err(|_| {
-            Error::new(Code::UsageArguments, format!("CRUXCTL_MAX_STATE_BYTES is {text:?}, which is no number of bytes"))
+            Error::new(
+                Code::UsageArguments,
+                format!("CRUXCTL_MAX_STATE_BYTES is {text:?}, which is no number of bytes"),
+            )
         })?,
         (None, None) => MAX_STATE_BYTES,
     };
     let if_match = match &args.if_match {
         Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
             let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");
-            Error::new(Code::UsageArguments, message).hint(format!("cruxctl session show {}", quoted(&args.one.id)))
+            Error::new(Code::UsageArguments, message).hint(format!("cruxctl session show {}", typed(&args.one.id)))
         })?),
         None => None,
     };
@@ -398,7 +398,8 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
     let state = input::state(args.file.as_deref(), most)?;
     if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
         let message = format!("the daemon would lose this session: {why}");
-        return Err(Error::new(Code::RefusedDaemonUnreadable, message).hint("store it all the same: --allow-daemon-unreadable"));
+        return Err(Error::new(Code::RefusedDaemonUnreadable, message)
+            .hint("store it all the same: --allow-daemon-unreadable"));
     }
     let (lock, loaded) = if args.dry_run {
         (None, Loaded::read(context)?)
@@ -420,7 +421,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
                 args.one.id,
                 current.hash()
             );
-            let hint = format!("cruxctl session get {}", quoted(&args.one.id));
+            let hint = format!("cruxctl session get {}", typed(&args.one.id));
             return Err(Error::new(Code::RefusedChanged, message).hint(hint));
         }
         (Some(_), _) => {}
@@ -461,7 +462,7 @@ fn get(context: &mut Context, args: &Get) -> Result<()> {
     if found.expired(context.env.now()) && !args.expired {
         let at = found.expires_at.map(crate::render::rfc3339).unwrap_or_default();
         let message = format!("session {:?} has expired at {at}; it stays until it is reaped", args.one.id);
-        let hint = format!("cruxctl session get --expired {}", quoted(&args.one.id));
+        let hint = format!("cruxctl session get --expired {}", typed(&args.one.id));
         return Err(Error::new(Code::RefusedExpired, message).hint(hint));
     }
     if args.raw || context.printer.wants_raw() {

@@ -34,8 +34,10 @@ pub struct Appended {
 pub fn check_length(journal: &Journal, line: &[u8]) -> Result<()> {
     let len = line.len() as u64 + 1;
     if len > LONGEST_RECORD {
-        let message =
-            format!("the record for {} would be {len} bytes long; the most that is written is {LONGEST_RECORD}", journal.file);
+        let message = format!(
+            "the record for {} would be {len} bytes long; the most that is written is {LONGEST_RECORD}",
+            journal.file
+        );
         return Err(Error::new(Code::RefusedTooLarge, message));
     }
     Ok(())
@@ -61,7 +63,10 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         if last != [b'\n'] {
             bytes.push(b'\n');
             if done.notes.is_empty() {
-                let note = format!("the last line of {} had no line end: it got one, so that nothing is welded", path.display());
+                let note = format!(
+                    "the last line of {} had no line end: it got one, so that nothing is welded",
+                    path.display()
+                );
                 done.notes.push(note);
             }
         }
@@ -90,7 +95,10 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
             let message = format!("{} keeps changing: another program writes to it", path.display());
             return Err(unknown(message));
         }
-        done.notes.push("another program was writing at the same moment: the record was written again on a line of its own".to_owned());
+        done.notes.push(
+            "another program was writing at the same moment: the record was written again on a line of its own"
+                .to_owned(),
+        );
     };
     if sync {
         file.sync_data().map_err(|e| unsynced(&path, &e))?;

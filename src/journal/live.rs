@@ -70,7 +70,10 @@ impl Place {
     #[must_use]
     pub fn of(span: Span) -> Place {
         let half = |n: u64| u32::try_from(n & 0xFFFF_FFFF).unwrap_or(u32::MAX);
-        Place { offset: [half(span.offset), half(span.offset >> 32)], len: u32::try_from(span.len).unwrap_or(u32::MAX) }
+        Place {
+            offset: [half(span.offset), half(span.offset >> 32)],
+            len: u32::try_from(span.len).unwrap_or(u32::MAX),
+        }
     }
 
     /// The span of a place.

@@ -43,7 +43,8 @@ impl Lock {
                     path.display(),
                     timeout.as_millis()
                 );
-                Err(Error::new(Code::BusyLock, message).hint("run the same command again, or wait longer: --lock-timeout 60s"))
+                Err(Error::new(Code::BusyLock, message)
+                    .hint("run the same command again, or wait longer: --lock-timeout 60s"))
             }
         }
     }

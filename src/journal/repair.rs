@@ -113,7 +113,7 @@ struct Walk<'w> {
     pending: Option<Edit>,
     /// Whether a record stays on this line.
     kept: bool,
-    /// The line that the last kept record is on.
+    /// The line that the walk is on.
     line: u64,
     /// Class of what was last removed from this line.
     removed: Option<(Class, u64)>,
@@ -125,7 +125,21 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
+    /// Forgets the last line when the next begins. Only lines that are not simply one record say where they end.
+    fn on_line(&mut self, line: u64) {
+        if line != self.line {
+            self.line = line;
+            self.kept = false;
+            self.removed = None;
+        }
+    }
+
     fn item(&mut self, item: &Item<'_>, replay: &mut dyn Replay) -> Result<()> {
+        match item {
+            Item::Finding(Finding { line, .. }, _) | Item::Foreign { line, .. } => self.on_line(*line),
+            Item::Record(record) => self.on_line(record.line),
+            Item::LineEnd { .. } => {}
+        }
         match item {
             Item::Finding(finding, Bytes::Unreadable) => self.unreadable(finding),
             Item::Finding(finding, bytes) => self.readable(finding, *bytes),
@@ -140,11 +154,12 @@ impl Walk<'_> {
             Item::LineEnd { end, terminated, .. } => {
                 if self.kept && !terminated {
                     self.emit_next(Edit::Insert { offset: *end, line: self.line })?;
-                } else if !self.kept && *terminated && let Some((class, line)) = self.removed {
+                } else if !self.kept
+                    && *terminated
+                    && let Some((class, line)) = self.removed
+                {
                     self.remove(Span { offset: end - 1, len: 1 }, line, class)?;
                 }
-                self.kept = false;
-                self.removed = None;
                 Ok(())
             }
         }
@@ -182,7 +197,6 @@ impl Walk<'_> {
             self.emit_next(Edit::Insert { offset, line })?;
         }
         self.kept = true;
-        self.line = line;
         Ok(())
     }
 

@@ -47,9 +47,8 @@ impl<'f> Replacement<'f> {
         let copy = self.out.get_ref();
         let own = files::metadata(copy, &self.temp)?;
         if (own.uid(), own.gid()) != (data.uid(), data.gid()) {
-            fchown(copy, Some(data.uid()), Some(data.gid())).map_err(|e| {
-                Error::io("keep the owner while replacing", &self.target, &e)
-            })?;
+            fchown(copy, Some(data.uid()), Some(data.gid()))
+                .map_err(|e| Error::io("keep the owner while replacing", &self.target, &e))?;
         }
         copy.set_permissions(data.permissions()).map_err(|e| Error::io("set the mode of", &self.temp, &e))
     }
@@ -123,9 +122,11 @@ fn remove_leftovers(folder: &Path, name: &str) {
     for entry in entries.flatten() {
         let file = entry.file_name();
         let file = file.to_string_lossy();
-        if file.strip_prefix('.').and_then(|f| f.strip_prefix(name)).is_some_and(|rest| {
-            rest.starts_with(".cruxctl-") && rest.ends_with(".tmp")
-        }) {
+        if file
+            .strip_prefix('.')
+            .and_then(|f| f.strip_prefix(name))
+            .is_some_and(|rest| rest.starts_with(".cruxctl-") && rest.ends_with(".tmp"))
+        {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -311,6 +311,7 @@ impl<'s> Line<'s> {
                 if finding.class == Class::NotJson {
                     finding.class = Class::TrailingBytes;
                 }
+                finding.why.push_str("; the record in front of it is read");
                 finding.ids.extend(id);
             }
             Before::Nothing => {}
@@ -329,8 +330,7 @@ impl<'s> Line<'s> {
             before.why = nul_gap(before.span.len);
             return Ok(());
         }
-        let head = vec![0; usize::try_from(len).unwrap_or(HEAD).min(HEAD)];
-        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &head, None);
+        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &[0; 4], None);
         self.wreck(finding, take)
     }
 
@@ -432,12 +432,13 @@ impl<'s> Line<'s> {
                 if matches!(finding.class, Class::NotJson | Class::TrailingBytes) {
                     finding.class = Class::Welded;
                 }
+                finding.why.push_str("; the record behind it is read");
                 finding.ids.extend(id.clone());
                 take(Item::Finding(finding, Bytes::Unreadable))?;
             }
             Before::Kept(before) => {
                 self.dirty = true;
-                let why = "a second record on the same line".to_owned();
+                let why = "a second record on the same line; both are read".to_owned();
                 let mut finding = self.finding(place(&range), Class::Welded, why, &body[range.clone()], before);
                 finding.ids.extend(id.clone());
                 take(Item::Finding(finding, Bytes::Readable))?;

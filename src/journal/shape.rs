@@ -577,7 +577,9 @@ impl<'a> Reader<'a> {
         };
         slots.set(index, start..self.cursor.pos);
         if !right {
-            self.wrong(Class::WrongType, start, || format!("the member `{}` is not {}", member.name, member.ty.wanted()));
+            self.wrong(Class::WrongType, start, || {
+                format!("the member `{}` is not {}", member.name, member.ty.wanted())
+            });
         } else if member.ty == Type::Text && member.name.ends_with("_id") && self.id.is_none() {
             let inside = &self.cursor.text()[start + 1..self.cursor.pos - 1];
             self.id = Some(json::unescape(inside).into_owned());
@@ -665,7 +667,8 @@ fn is_time(inside: &[u8]) -> bool {
 
 /// Whether it is certainly a time: the form that the daemon writes, with a day that every month has.
 fn plain_time(text: &[u8]) -> bool {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, fraction @ .., b'Z'] = text
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, fraction @ .., b'Z'] =
+        text
     else {
         return false;
     };

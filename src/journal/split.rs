@@ -176,13 +176,7 @@ fn read_at<'a>(
 }
 
 /// Where the first record behind a fragment begins, if the fragment cannot go on with it.
-fn follower(
-    shape: &Shape,
-    text: &[u8],
-    from: usize,
-    fails: &[Option<usize>],
-    utf8: &mut Utf8<'_>,
-) -> Option<usize> {
+fn follower(shape: &Shape, text: &[u8], from: usize, fails: &[Option<usize>], utf8: &mut Utf8<'_>) -> Option<usize> {
     let mut places: Vec<usize> = Vec::new();
     if let [Some(at), wrong] = *fails {
         places.extend(wrong);

@@ -72,6 +72,14 @@ impl<'a> Value<'a> {
         time.map_or(Value::Absent, Value::Time)
     }
 
+    /// The value as lines, each with a text of a list.
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Value::Texts(texts) => texts.clone(),
+            other => vec![other.raw()],
+        }
+    }
+
     /// The value as text, not yet made safe.
     fn raw(&self) -> String {
         match self {
@@ -121,6 +129,38 @@ pub struct Settings {
     pub stdout_closed: bool,
 }
 
+/// What the commands in hints must carry to mean the same here: flags that were typed, such as the data directory.
+#[derive(Clone, Debug, Default)]
+pub struct Carried(String);
+
+impl Carried {
+    /// Remembers a flag and its value.
+    pub fn flag(&mut self, flag: &str, value: &str) {
+        self.0.push_str(&format!(" {flag} {}", quoted(value)));
+    }
+
+    /// A command as it must be typed here. Other sentences stay as they are.
+    #[must_use]
+    pub fn command(&self, hint: &str) -> String {
+        let Some(at) = hint.find("cruxctl ") else { return hint.to_owned() };
+        // The flags go behind the noun and verb, in front of any `--`.
+        let words = hint[at..].split_inclusive(' ').take(3).map(str::len).sum::<usize>();
+        let (head, tail) = hint.split_at(at + words);
+        let space = if tail.is_empty() { "" } else { " " };
+        format!("{}{}{space}{tail}", head.trim_end(), self.0)
+    }
+}
+
+/// A text as one word of a shell.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// How many rows a table holds before it is written; wider rows further down get a table of their own.
 const TABLE_ROWS: usize = 500;
 
@@ -137,8 +177,9 @@ pub struct Printer {
     schema: &'static str,
     current: Option<usize>,
     rows: u64,
-    fields: u64,
     table: Option<Table>,
+    /// What hints carry.
+    pub carried: Carried,
 }
 
 impl Printer {
@@ -147,7 +188,8 @@ impl Printer {
     pub fn new(settings: Settings) -> Printer {
         let stdout = io::stdout();
         // The standard library calls writing to a closed stream a success; a file of our own does not.
-        let out = stdout.as_fd().try_clone_to_owned().ok().map(|fd| BufWriter::with_capacity(1 << 16, File::from(fd)));
+        let out =
+            stdout.as_fd().try_clone_to_owned().ok().map(|fd| BufWriter::with_capacity(1 << 16, File::from(fd)));
         Printer {
             out,
             out_terminal: stdout.is_terminal(),
@@ -158,8 +200,8 @@ impl Printer {
             schema: "",
             current: None,
             rows: 0,
-            fields: 0,
             table: None,
+            carried: Carried::default(),
         }
     }
 
@@ -219,7 +261,6 @@ impl Printer {
         self.groups = groups;
         self.current = None;
         self.rows = 0;
-        self.fields = 0;
         if self.format() == Format::Json {
             self.raw(format!("{{\"schema\":\"{schema}\"").as_bytes())?;
         }
@@ -371,14 +412,16 @@ impl Printer {
             }
             Format::Plain => {
                 for (name, value) in fields {
-                    self.raw(format!("{name}\t{}\n", for_plain(&value.raw())).as_bytes())?;
+                    for text in value.lines() {
+                        self.raw(format!("{name}\t{}\n", for_plain(&text)).as_bytes())?;
+                    }
                 }
             }
             Format::Table => {
                 for (name, value) in fields {
-                    let value = for_terminal(&value.raw());
-                    if !value.is_empty() {
-                        self.raw(format!("{:widest$}  {value}\n", name.replace('_', " ")).as_bytes())?;
+                    for text in value.lines().iter().filter(|text| !text.is_empty()) {
+                        let text = for_terminal(text);
+                        self.raw(format!("{:widest$}  {text}\n", name.replace('_', " ")).as_bytes())?;
                     }
                 }
             }
@@ -428,15 +471,17 @@ impl Printer {
         if self.settings.quiet {
             return;
         }
-        let mut lines = String::new();
-        if self.is_json() {
+        let hints: Vec<String> = hints.iter().map(|hint| self.carried.command(hint)).collect();
+        let lines = if self.is_json() {
+            let mut line = String::new();
             let names = ["schema", "level", "message", "hints"];
-            let schema = Value::text("cruxctl.note.v1");
-            json::object(&mut lines, None, &names, &[schema, Value::text(level), Value::text(text), Value::Texts(hints.to_vec())]);
-            lines.push('\n');
+            let values = [Value::text("cruxctl.note.v1"), Value::text(level), Value::text(text), Value::Texts(hints)];
+            json::object(&mut line, None, &names, &values);
+            line.push('\n');
+            line
         } else {
-            lines = self.prose(level, text, hints);
-        }
+            self.prose(level, text, &hints)
+        };
         self.to_stderr(&lines);
     }
 
@@ -444,6 +489,7 @@ impl Printer {
     pub fn error(&mut self, error: &Error) {
         // What is still in the buffer belongs before the error.
         let _ = self.flush();
+        let hints: Vec<String> = error.hints.iter().map(|hint| self.carried.command(hint)).collect();
         let text = if self.is_json() {
             let mut line = String::new();
             let names = ["schema", "kind", "code", "status", "message", "hints"];
@@ -454,13 +500,13 @@ impl Printer {
                 Value::text(error.code.text()),
                 Value::Count(u64::from(kind.status())),
                 Value::text(&*error.message),
-                Value::Texts(error.hints.clone()),
+                Value::Texts(hints),
             ];
             json::object(&mut line, None, &names, &values);
             line.push('\n');
             line
         } else {
-            self.prose("error", &format!("{} [{}]", error.message, error.code.text()), &error.hints)
+            self.prose("error", &format!("{} [{}]", error.message, error.code.text()), &hints)
         };
         self.to_stderr(&text);
     }

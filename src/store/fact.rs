@@ -63,7 +63,10 @@ static SHAPE: Shape = Shape {
                 required("superseded_at", Type::Text),
             ],
         },
-        Op { name: "clear_supersede", members: &[required("fact_id", Type::Text), required("cleared_at", Type::Text)] },
+        Op {
+            name: "clear_supersede",
+            members: &[required("fact_id", Type::Text), required("cleared_at", Type::Text)],
+        },
         Op {
             name: "set_validity",
             members: &[
@@ -257,7 +260,8 @@ impl Facts {
 
     fn undo(&mut self, event: &Event<'_>) -> bool {
         let Some(canonical) = event.members.id("canonical_fact_id").map(|id| IdKey::of(&id)) else { return false };
-        let mut restored: Vec<IdKey> = event.members.texts("restored_fact_ids").iter().map(|id| IdKey::of(id)).collect();
+        let mut restored: Vec<IdKey> =
+            event.members.texts("restored_fact_ids").iter().map(|id| IdKey::of(id)).collect();
         let Some(recorded) = self.sources.get(&canonical) else { return false };
         let same = restored.len() == recorded.len() && recorded.iter().all(|s| restored.contains(s));
         if !same {
@@ -297,10 +301,8 @@ fn chain(fact: &Members<'_>) -> Option<IdKey> {
 impl Replay for Facts {
     fn record(&mut self, record: &Record<'_>) {
         let event = record.event;
-        let place = |range: Range<usize>| Span {
-            offset: record.span.offset + range.start as u64,
-            len: range.len() as u64,
-        };
+        let place =
+            |range: Range<usize>| Span { offset: record.span.offset + range.start as u64, len: range.len() as u64 };
         let one = event.members.range(if event.op.name == "consolidate" { "canonical" } else { "fact" });
         let one = one.map(place).unwrap_or_default();
         let named = event.members.id("fact_id").or_else(|| event.members.id("canonical_fact_id"));

@@ -1,0 +1,7 @@
+//! All integration tests, one binary. Each file is named for what it promises.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails must fail loudly")]
+#![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
+
+mod law;
+mod support;

@@ -1,0 +1,229 @@
+//! The harness: a world with a data directory of its own, an environment with nothing in it, and a clock that stands.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The moment at which every command runs unless a test says otherwise.
+pub const NOW: &str = "2026-07-01T12:00:00Z";
+
+/// The files of a data directory, by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// A place in the source tree.
+pub fn tree(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A temporary folder with a data directory in it. When it goes out of scope, the journals must be clean unless the
+/// test has said that they are not.
+pub struct World {
+    folder: TempDir,
+    damaged: bool,
+    now: String,
+}
+
+/// What a command has answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl World {
+    /// A world whose data directory does not exist yet.
+    pub fn new() -> World {
+        World { folder: TempDir::new().unwrap(), damaged: false, now: NOW.to_owned() }
+    }
+
+    /// A world with a copy of a data directory of the source tree; a missing one is an empty directory.
+    pub fn copy_of(path: &str) -> World {
+        let world = World::new();
+        fs::create_dir_all(world.dir()).unwrap();
+        if let Ok(entries) = fs::read_dir(tree(path)) {
+            for entry in entries {
+                let entry = entry.unwrap();
+                fs::write(world.dir().join(entry.file_name()), fs::read(entry.path()).unwrap()).unwrap();
+            }
+        }
+        world
+    }
+
+    /// A world with these bytes as a journal.
+    pub fn with(file: &str, bytes: impl AsRef<[u8]>) -> World {
+        let world = World::new();
+        fs::create_dir_all(world.dir()).unwrap();
+        world.write(file, bytes);
+        world
+    }
+
+    /// The same world, whose journals may be damaged at the end.
+    pub fn damaged(mut self) -> World {
+        self.damaged = true;
+        self
+    }
+
+    /// Sets the clock.
+    pub fn at(&mut self, now: &str) {
+        self.now = now.to_owned();
+    }
+
+    /// The data directory.
+    pub fn dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A path beside the data directory.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file of the data directory.
+    pub fn write(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.dir().join(file), bytes).unwrap();
+    }
+
+    /// The bytes of a file of the data directory; none where it is missing.
+    pub fn read(&self, file: &str) -> Vec<u8> {
+        fs::read(self.dir().join(file)).unwrap_or_default()
+    }
+
+    /// Every journal of the data directory.
+    pub fn journals(&self) -> Files {
+        let mut files = Files::new();
+        for entry in fs::read_dir(self.dir()).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            if name.ends_with(".jsonl") {
+                files.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+        files
+    }
+
+    /// A command of this world, not yet run.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cruxctl"));
+        command.args(args).env_clear().current_dir(self.folder.path());
+        command.env("CRUXCTL_DATA_DIR", self.dir()).env("CRUXCTL_NOW", &self.now).env("HOME", self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command without input.
+    pub fn run(&self, args: &[&str]) -> Answer {
+        Answer::from(self.command(args).output().unwrap())
+    }
+
+    /// Runs a command with input.
+    pub fn run_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Answer {
+        let mut command = self.command(args);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        // A command that refuses before it reads closes the pipe: that is its right.
+        let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+        Answer::from(child.wait_with_output().unwrap())
+    }
+
+    /// Runs a line of a shell with `cruxctl` on its path.
+    pub fn shell(&self, line: &str) -> Answer {
+        let binary = assert_cmd::cargo::cargo_bin!("cruxctl");
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", binary.parent().unwrap().display());
+        let mut command = self.command(&[]);
+        let mut shell = Command::new("bash");
+        shell.arg("-c").arg(line).env_clear().current_dir(self.folder.path());
+        for (name, value) in command.env("PATH", path).get_envs() {
+            shell.env(name, value.unwrap());
+        }
+        Answer::from(shell.stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// The stored ids of every session.
+    pub fn session_ids(&self) -> Vec<String> {
+        let answer = self.run(&["session", "list", "--all-agents", "--all", "--format", "id", "-0", "--damaged-ok"]);
+        assert_eq!(answer.status, 0, "{answer:?}");
+        split_ids(&answer.stdout)
+    }
+
+    /// The ids of a journal's live records.
+    pub fn live_ids(&self, journal: &str) -> Vec<String> {
+        let answer = self.run(&["journal", "export", journal, "--format", "id", "-0", "--damaged-ok"]);
+        assert_eq!(answer.status, 0, "{answer:?}");
+        split_ids(&answer.stdout)
+    }
+
+    /// What `journal check` says, as JSON, whatever it ends with.
+    pub fn check(&self, args: &[&str]) -> (i32, Value) {
+        let answer = self.run(&[&["journal", "check", "--json"], args].concat());
+        (answer.status, serde_json::from_slice(&answer.stdout).unwrap_or_else(|e| panic!("{e}: {answer:?}")))
+    }
+
+    /// The classes of a journal's findings, in order.
+    pub fn classes(&self, journal: &str) -> Vec<String> {
+        let (_, report) = self.check(&[journal]);
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().map(|f| f["class"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Ids that end with a NUL byte each, sorted.
+pub fn split_ids(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let mut ids: Vec<String> = text.split_terminator('\0').map(str::to_owned).collect();
+    ids.sort();
+    ids
+}
+
+impl From<Output> for Answer {
+    fn from(output: Output) -> Answer {
+        use std::os::unix::process::ExitStatusExt;
+        let status = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or_default());
+        Answer { status, stdout: output.stdout, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
+    }
+}
+
+impl Answer {
+    /// The answer, which must have ended with this status.
+    pub fn ends(self, status: i32) -> Answer {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    /// Standard output as one JSON document.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// The lines of standard output.
+    pub fn lines(&self) -> Vec<String> {
+        self.text().lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.damaged || std::thread::panicking() || !self.dir().is_dir() {
+            return;
+        }
+        let answer = self.run(&["journal", "check"]);
+        assert_eq!(answer.status, 0, "the journals must be clean at the end of a story: {answer:?}");
+    }
+}
+
+/// A `store` line of the sessions journal, without its line end.
+pub fn session_line(id: &str, state: &str) -> String {
+    let id = serde_json::to_string(id).unwrap();
+    format!(
+        "{{\"op\":\"store\",\"session\":{{\"session_id\":{id},\"state\":{state},\"updated_at\":\"2026-01-01T00:00:00Z\",\
+         \"total_tokens\":1,\"archived\":false}}}}"
+    )
+}
