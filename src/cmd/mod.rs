@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
@@ -156,7 +156,7 @@ impl Context {
 
 /// Runs one command line. `stdout_closed`: standard output was closed when the process began.
 pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
-    let matches = match Cli::command().try_get_matches_from(&argv) {
+    let matches = match docs::tree().try_get_matches_from(&argv) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &argv, stdout_closed),
     };
