@@ -239,6 +239,9 @@ fn resolve(global: &Global) -> Result<Resolved> {
         let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
         Error::new(Code::UsageArguments, message)
     })?;
+    if root.as_os_str().is_empty() {
+        return Err(Error::new(Code::UsageArguments, "--data-dir is empty"));
+    }
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
     if let Some(agent) = &agent {
         input::check_agent(agent)?;
