@@ -79,10 +79,13 @@ fn one_line_is_kept_byte_for_byte() {
             assert_eq!(state_of(&world, id), state.as_bytes(), "{state}");
             assert_eq!(state_of(&world, &format!("--raw {id}")), state.as_bytes(), "{state}");
         }
-        let json = world.run(&words("session get stdin --json")).ends(0);
-        let place = format!("\"state\":{state}}}");
-        let kept = !state.contains('\u{202e}');
-        assert_eq!(json.text().trim_end().ends_with(&place), kept, "{state}: {json:?}");
+        // A terminal would act on one of them: there JSON is written with escapes, and means the same.
+        let json = world.run(&words("session get stdin --json")).ends(0).text();
+        let same = json.ends_with(&format!("\"state\":{state}}}\n"));
+        let means_the_same = || {
+            serde_json::from_str::<Value>(&json).unwrap()["state"] == serde_json::from_str::<Value>(state).unwrap()
+        };
+        assert!(if state.contains('\u{202e}') { !same && means_the_same() } else { same }, "{state}: {json}");
     }
 }
 
@@ -106,31 +109,8 @@ fn a_store_and_a_delete_are_written_as_the_daemon_writes_them() {
 #[test]
 fn a_pretty_text_loses_the_white_space_between_tokens_and_nothing_else() {
     let world = World::new();
-    let tokens = [
-        "{",
-        r#""a b\" : ,""#,
-        ":",
-        "[",
-        "1.10",
-        ",",
-        "-0",
-        ",",
-        "1e2",
-        "]",
-        ",",
-        r#""k""#,
-        ":",
-        "1",
-        ",",
-        r#""k""#,
-        ":",
-        r#""two  spaces\n\t\\""#,
-        ",",
-        "\"é\u{a0}\"",
-        ":",
-        "null",
-        "}",
-    ];
+    let tokens = r#"{|"a b\" : ,"|:|[|1.10|,|-0|,|1e2|]|,|"k"|:|1|,|"k"|:|"two  spaces\n\t\\"|,|"é "|:|null|}"#;
+    let tokens: Vec<&str> = tokens.split('|').collect();
     for space in ["\n", "\r\n", "\r", " \n\t ", "\n\n\r\n"] {
         put(&world, "pretty", format!("{space}{}{space}", tokens.join(space))).ends(0);
         assert_eq!(state_of(&world, "pretty"), tokens.concat().as_bytes(), "{space:?}");
