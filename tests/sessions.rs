@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use cruxctl::cmd::docs;
 use cruxctl::error::Code;
 use cruxctl::store::session::LONGEST_ID;
 use proptest::prelude::*;
@@ -677,7 +678,7 @@ fn each_scope_sees_and_changes_its_own_and_nothing_else() {
 #[test]
 fn the_variable_names_the_agent_for_every_verb_and_the_flag_comes_before_it() {
     let world = World::new();
-    let mut run = |line: &str, variable: &str| {
+    let run = |line: &str, variable: &str| {
         let mut command = world.command(&words(line));
         command.env("CRUXCTL_AGENT", variable);
         Answer::from(command.output().unwrap())
@@ -959,6 +960,12 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "journal compact sessions",
         "journal repair --apply",
     ];
+    for noun in docs::tree().get_subcommands() {
+        for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
+            let name = format!("{} {}", noun.get_name(), verb.get_name());
+            assert!(writers.iter().any(|line| words(line)[..2].join(" ") == name), "{name}");
+        }
+    }
     let world = with_expired();
     let before = everything(&world.beside(""));
     let stamp = |world: &World| fs::metadata(world.dir().join("sessions.jsonl")).unwrap().modified().unwrap();
@@ -1072,7 +1079,7 @@ fn told_twice(steps: &[Step]) {
     world.at(&clock(now));
     for step in steps {
         written += 1;
-        let mut run = |verb: &str, who: usize, rest: &[&str], input: &str| {
+        let run = |verb: &str, who: usize, rest: &[&str], input: &str| {
             let flags: Vec<&str> = words(WHO[who]);
             world.run_with(&[&["session", verb][..], &flags, rest].concat(), input)
         };
