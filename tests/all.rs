@@ -4,5 +4,9 @@
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
 mod docs;
+mod errors;
+mod journal_verbs;
 mod law;
+mod output;
+mod sessions;
 mod support;

@@ -1,6 +1,8 @@
 //! `cruxctl journal`: the operator's verbs on the journals themselves.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand};
 
 use super::Context;
 use crate::env;
@@ -8,13 +10,13 @@ use crate::error::{Code, Error, Result};
 use crate::journal::check::{self, Summary};
 use crate::journal::finding::{Finding, Reaction, Severity};
 use crate::journal::lock::Lock;
-use crate::journal::quarantine::Held;
+use crate::journal::quarantine::{self, Entry, Held};
 use crate::journal::repair::{self, Edit, Naming, Options, Plan};
 use crate::journal::replay;
 use crate::journal::scan::{Item, Stretch};
 use crate::journal::split::event_id;
 use crate::journal::{Journal, Span, compact};
-use crate::render::{Format, Group, Value};
+use crate::render::{Format, Group, Printer, Value};
 use crate::store::{self, JOURNALS, fact};
 
 /// Arguments of `cruxctl journal`.
@@ -92,7 +94,8 @@ pub struct Repair {
 
 /// Arguments of `journal show`.
 #[derive(Args, Debug)]
-#[group(id = "place", required = true, multiple = false, args = ["line", "offset", "id"])]
+#[group(skip)]
+#[command(group = ArgGroup::new("place").required(true).multiple(false).args(["line", "offset", "id"]))]
 pub struct Show {
     /// Which journal
     #[arg(value_name = "JOURNAL", value_parser = journal_name)]
@@ -250,13 +253,21 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
     let damaged = summaries.iter().any(|s| s.bad(false));
     let bad = summaries.iter().any(|s| s.bad(args.for_daemon));
     if bad && !context.damaged_ok {
-        let code = if damaged { Code::DamagedJournal } else { Code::DamagedForDaemon };
-        context.mark(code.kind().status());
+        // The answer itself says so already; whoever reads JSON also gets it where errors are.
+        let error = if damaged {
+            Error::new(Code::DamagedJournal, verdict)
+        } else {
+            Error::new(Code::DamagedForDaemon, daemon)
+        };
+        context.mark(error.status());
+        if matches!(context.printer.format(), Format::Json | Format::Jsonl) {
+            context.damage.push(error);
+        }
     }
     Ok(())
 }
 
-fn finding_row(printer: &mut crate::render::Printer, journal: &Journal, finding: &Finding) -> Result<()> {
+fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> Result<()> {
     let severity = finding.class.severity();
     let place = format!(
         "{} line {}, byte {}, {} bytes: {} ({})",
@@ -280,7 +291,7 @@ fn finding_row(printer: &mut crate::render::Printer, journal: &Journal, finding:
     };
     let ids: Vec<&str> = finding.ids.iter().map(String::as_str).collect();
     let named = if printer.format() == Format::Table { Value::Absent } else { Value::text(journal.name) };
-    let hide = |value: Value<'static>, printer: &crate::render::Printer| {
+    let hide = |value: Value<'static>, printer: &Printer| {
         if printer.format() == Format::Table { Value::Absent } else { value }
     };
     let cells = [
@@ -412,41 +423,41 @@ fn repair(context: &mut Context, args: &Repair) -> Result<()> {
     }
     let apply = args.apply && !args.dry_run;
     let options = Options { for_daemon: args.for_daemon, take: args.take.clone() };
-    context.printer.begin("cruxctl.journal.repair.v1", PLANNED)?;
-    let mut plans: Vec<(&Journal, Plan, Option<std::path::PathBuf>)> = Vec::new();
     let lock =
         if apply && context.dir.root.exists() { Some(Lock::take(&context.dir, context.lock_timeout)?) } else { None };
+    // Everything is decided before the first word is printed, and before the first journal is changed.
+    let mut plans: Vec<(&Journal, Plan, Option<PathBuf>)> = Vec::new();
     for journal in &journals {
         let opened = match &lock {
             Some(lock) => replay::open_locked(&context.dir, journal, lock)?,
             None => replay::open(&context.dir, journal)?,
         };
-        let printer = &mut context.printer;
-        let plan = repair::plan(&opened, journal, &options, &mut |edit| edit_row(printer, journal, edit))?;
-        if let Some(line) = plan.nothing_to_take.first() {
-            let message = format!("line {line} of {} has no possible record to take", opened.path.display());
-            return Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)));
+        let plan = repair::plan(&opened, journal, &options, &mut |_| Ok(()))?;
+        repair::check_takes(journal, &plan)?;
+        if lock.is_some() {
+            repair::allow(journal, &plan, args.max_loss_bytes)?;
         }
         plans.push((journal, plan, None));
     }
-    if let Some(lock) = &lock {
-        // Every journal is held against the limit before the first is changed.
-        for (journal, plan, _) in &plans {
-            repair::allow(journal, plan, args.max_loss_bytes)?;
-        }
-        for (journal, plan, manifest) in &mut plans {
-            let naming =
-                Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
-            let repaired = repair::apply(&context.dir, journal, lock, &options, args.max_loss_bytes, &naming)?;
-            if repaired.carried_over > 0 {
-                let text = format!(
-                    "another program appended {} bytes to {} meanwhile: they were carried over",
-                    repaired.carried_over, journal.file
-                );
-                context.printer.note(&text);
+    for (journal, plan, manifest) in &mut plans {
+        let Some(lock) = &lock else { continue };
+        let naming = Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
+        let repaired = repair::apply(&context.dir, journal, lock, &options, args.max_loss_bytes, &naming)?;
+        tell_carried_over(context, journal, repaired.carried_over);
+        *plan = repaired.plan;
+        *manifest = repaired.manifest;
+    }
+    context.printer.begin("cruxctl.journal.repair.v1", PLANNED)?;
+    for (journal, plan, manifest) in &plans {
+        let printer = &mut context.printer;
+        match manifest {
+            // What was done stands in the manifest.
+            Some(manifest) => quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry))?,
+            None if plan.edits > 0 => {
+                let opened = replay::open(&context.dir, journal)?;
+                repair::plan(&opened, journal, &options, &mut |edit| edit_row(printer, journal, edit))?;
             }
-            *plan = repaired.plan;
-            *manifest = repaired.manifest;
+            None => {}
         }
     }
     let (mut edits, mut possible) = (0, 0);
@@ -494,11 +505,34 @@ fn flags(args: &Repair) -> String {
     flags
 }
 
-fn edit_row(printer: &mut crate::render::Printer, journal: &Journal, edit: &Edit) -> Result<()> {
+fn edit_row(printer: &mut Printer, journal: &Journal, edit: &Edit) -> Result<()> {
     let (what, line, span, class) = match edit {
         Edit::Remove { span, line, class } => ("set-aside", *line, *span, class.name()),
         Edit::Insert { offset, line } => ("insert-line-end", *line, Span { offset: *offset, len: 1 }, ""),
     };
+    change_row(printer, journal, what, line, span, class)
+}
+
+fn entry_row(printer: &mut Printer, journal: &Journal, entry: &Entry) -> Result<()> {
+    match entry {
+        Entry::Removed { offset, length, line, class, .. } => {
+            change_row(printer, journal, "set-aside", *line, Span { offset: *offset, len: *length }, class)
+        }
+        Entry::Inserted { offset, line, .. } => {
+            change_row(printer, journal, "insert-line-end", *line, Span { offset: *offset, len: 1 }, "")
+        }
+        Entry::Quarantine { .. } | Entry::Total { .. } => Ok(()),
+    }
+}
+
+fn change_row(
+    printer: &mut Printer,
+    journal: &Journal,
+    what: &str,
+    line: u64,
+    span: Span,
+    class: &str,
+) -> Result<()> {
     let cells = [
         Value::text(journal.name),
         Value::text(what),
@@ -508,6 +542,14 @@ fn edit_row(printer: &mut crate::render::Printer, journal: &Journal, edit: &Edit
         Value::text(class),
     ];
     printer.row(0, &[], &cells)
+}
+
+fn tell_carried_over(context: &mut Context, journal: &Journal, bytes: u64) {
+    if bytes > 0 {
+        let text =
+            format!("another program appended {bytes} bytes to {} meanwhile: they were carried over", journal.file);
+        context.printer.note(&text);
+    }
 }
 
 const SHOWN: &[Group] =
@@ -612,13 +654,7 @@ fn compact(context: &mut Context, args: &Compact) -> Result<()> {
     ];
     context.printer.row(0, &[journal.name], &cells)?;
     context.printer.end()?;
-    if done.carried_over > 0 {
-        let text = format!(
-            "another program appended {} bytes to {} meanwhile: they were carried over",
-            done.carried_over, journal.file
-        );
-        context.printer.note(&text);
-    }
+    tell_carried_over(context, journal, done.carried_over);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Context, input, moment};
+use super::{Context, input, moment, plural};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append::{self, Appended};
@@ -256,9 +256,11 @@ impl Loaded {
         Ok((lock, loaded))
     }
 
-    /// The line of a live session and its place.
-    fn line(&self, stored: &str) -> Result<Option<(Vec<u8>, Span)>> {
-        let Some(span) = self.live.0.get(stored) else { return Ok(None) };
+    /// The line of a live session that this scope sees, and its place.
+    fn line(&self, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
+        let stored = scope.stored(id);
+        let span = scope.visible(&stored).and_then(|_| self.live.0.get(&stored));
+        let Some(span) = span else { return Ok(None) };
         Ok(Some((self.opened.read(span)?, span)))
     }
 }
@@ -270,9 +272,18 @@ fn missing_folder(context: &mut Context) {
     }
 }
 
-/// An id as it is typed behind a verb.
-fn typed(id: &str) -> String {
-    if id.starts_with('-') { format!("-- {}", quoted(id)) } else { quoted(id) }
+/// A command on one session, as it is typed: the verb with its flags, the flags of the scope, the id.
+fn command(context: &Context, verb: &str, scope: &Scope, id: &str) -> String {
+    let flags = match scope {
+        Scope::All => " --all-agents".to_owned(),
+        // An agent of the environment is there the next time as well.
+        Scope::Agent(agent) if context.agent.as_ref() != Some(agent) || context.typed_agent.is_some() => {
+            format!(" --agent {}", quoted(agent))
+        }
+        _ => String::new(),
+    };
+    let dashes = if id.starts_with('-') { "-- " } else { "" };
+    format!("cruxctl session {verb}{flags} {dashes}{}", quoted(id))
 }
 
 fn session(line: &[u8]) -> Result<Session<'_>> {
@@ -310,13 +321,11 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
         }
     }
     for id in near {
-        error = error.hint(format!("cruxctl session get {}", typed(&id)));
+        error = error.hint(command(context, "get", scope, &id));
     }
     for stored in elsewhere {
-        error = error.hint(match scope::split(&stored) {
-            (Some(agent), _) => format!("cruxctl session get --agent {} {}", quoted(agent), typed(id)),
-            (None, _) => format!("cruxctl session get --all-agents {}", typed(id)),
-        });
+        let there = scope::split(&stored).0.map_or(Scope::All, |agent| Scope::Agent(agent.to_owned()));
+        error = error.hint(command(context, "get", &there, id));
     }
     if context.agent.is_some() && matches!(scope, Scope::All) {
         error = error.hint("with --all-agents an id is taken as it is stored");
@@ -389,7 +398,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
     let if_match = match &args.if_match {
         Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
             let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");
-            Error::new(Code::UsageArguments, message).hint(format!("cruxctl session show {}", typed(&args.one.id)))
+            Error::new(Code::UsageArguments, message).hint(command(context, "show", &scope, &args.one.id))
         })?),
         None => None,
     };
@@ -412,7 +421,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         let (lock, loaded) = Loaded::locked(context)?;
         (Some(lock), loaded)
     };
-    let current = loaded.line(&stored)?;
+    let current = loaded.line(&scope, &args.one.id)?;
     let current = current.as_ref().map(|(line, _)| session(line)).transpose()?;
     match (&current, if_match) {
         (None, _) => input::check_new_id(&args.one.id, args.one.all_agents)?,
@@ -426,7 +435,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
                 args.one.id,
                 current.hash()
             );
-            let hint = format!("cruxctl session get {}", typed(&args.one.id));
+            let hint = command(context, "get", &scope, &args.one.id);
             return Err(Error::new(Code::RefusedChanged, message).hint(hint));
         }
         (Some(_), _) => {}
@@ -460,14 +469,14 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
 fn get(context: &mut Context, args: &Get) -> Result<()> {
     let scope = context.scope(args.one.all_agents);
     let loaded = Loaded::read(context, true)?;
-    let Some((line, _)) = loaded.line(&scope.stored(&args.one.id))? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(absent(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
     if found.expired(context.env.now()) && !args.expired {
         let at = found.expires_at.map(crate::render::rfc3339).unwrap_or_default();
         let message = format!("session {:?} has expired at {at}; it stays until it is reaped", args.one.id);
-        let hint = format!("cruxctl session get --expired {}", typed(&args.one.id));
+        let hint = command(context, "get --expired", &scope, &args.one.id);
         return Err(Error::new(Code::RefusedExpired, message).hint(hint));
     }
     if args.raw || context.printer.wants_raw() {
@@ -498,7 +507,7 @@ fn get(context: &mut Context, args: &Get) -> Result<()> {
 fn show(context: &mut Context, args: &One) -> Result<()> {
     let scope = context.scope(args.all_agents);
     let loaded = Loaded::read(context, true)?;
-    let Some((line, span)) = loaded.line(&scope.stored(&args.id))? else {
+    let Some((line, span)) = loaded.line(&scope, &args.id)? else {
         return Err(absent(context, &loaded, &scope, &args.id)?);
     };
     let found = session(&line)?;
@@ -589,11 +598,12 @@ fn list(context: &mut Context, args: &List) -> Result<()> {
     }
     context.printer.end()?;
     if out_of_scope > 0 {
-        let text = format!("{out_of_scope} sessions of other scopes are not shown (--all-agents)");
+        let text = format!("{} of other scopes not shown (--all-agents)", plural(out_of_scope, "session"));
         context.printer.note(&text);
     }
     if archived > 0 {
-        context.printer.note(&format!("{archived} archived sessions are not shown (--all, or --archived)"));
+        let text = format!("{} not shown (--all, or --archived)", plural(archived, "archived session"));
+        context.printer.note(&text);
     }
     Ok(())
 }
@@ -639,7 +649,7 @@ fn delete(context: &mut Context, args: &Change) -> Result<()> {
     let scope = context.scope(args.one.all_agents);
     let stored = scope.stored(&args.one.id).into_owned();
     let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&stored)? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
@@ -662,9 +672,8 @@ fn no_from(context: &mut Context, loaded: &Loaded, scope: &Scope, id: &str) -> R
 /// Archives with a reason, or un-archives.
 fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
     let scope = context.scope(args.one.all_agents);
-    let stored = scope.stored(&args.one.id).into_owned();
     let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&stored)? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
@@ -726,7 +735,7 @@ fn reap(context: &mut Context, args: &Reap) -> Result<()> {
         .collect();
     tell(context, "cruxctl.session.reap.v1", &done, args.dry_run)?;
     if out_of_scope > 0 {
-        let text = format!("{out_of_scope} expired sessions of other scopes were left alone (--all-agents)");
+        let text = format!("{} of other scopes left alone (--all-agents)", plural(out_of_scope, "expired session"));
         context.printer.note(&text);
     }
     Ok(())

@@ -251,6 +251,13 @@ pub struct Repaired {
     pub carried_over: u64,
 }
 
+/// Refuses a plan that was told to take a record where none is to take.
+pub fn check_takes(journal: &Journal, plan: &Plan) -> Result<()> {
+    let Some(line) = plan.nothing_to_take.first() else { return Ok(()) };
+    let message = format!("line {line} of {} has no possible record to take", journal.file);
+    Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)))
+}
+
 /// Refuses a plan that sets more than `most` bytes aside.
 pub fn allow(journal: &Journal, plan: &Plan, most: Option<u64>) -> Result<()> {
     let Some(most) = most.filter(|most| plan.removed_bytes > *most) else { return Ok(()) };
@@ -272,10 +279,7 @@ pub fn apply(
 ) -> Result<Repaired> {
     let opened = replay::open_locked(dir, journal, lock)?;
     let planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
-    if let Some(line) = planned.nothing_to_take.first() {
-        let message = format!("{}: line {line} has no possible record to take", opened.path.display());
-        return Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)));
-    }
+    check_takes(journal, &planned)?;
     allow(journal, &planned, most)?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
         return Ok(Repaired { plan: planned, manifest: None, carried_over: 0 });
@@ -291,10 +295,10 @@ pub fn apply(
                 quarantine.remove(old, &opened.path, *span, *line, class.name())?;
                 at = span.end();
             }
-            Edit::Insert { offset, .. } => {
+            Edit::Insert { offset, line } => {
                 copy.copy(Span { offset: at, len: offset - at })?;
                 copy.write(b"\n")?;
-                quarantine.insert(*offset)?;
+                quarantine.insert(*offset, *line)?;
                 at = *offset;
             }
         }
