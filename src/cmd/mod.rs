@@ -29,7 +29,7 @@ use crate::store::scope::Scope;
 /// A data directory holds what AI agents are doing (sessions), how it turned out (cases) and what they know (facts).
 /// It is the Crux daemon's own: whatever the daemon writes is read, and whatever is written, the daemon reads.
 #[derive(Debug, Parser)]
-#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100, args_override_self = true)]
 pub struct Cli {
     /// The noun.
     #[command(subcommand)]
@@ -114,11 +114,14 @@ pub struct Context {
 
 impl Context {
     /// The scope of a session verb.
-    pub fn scope(&self, all_agents: bool) -> Scope {
-        match &self.agent {
-            _ if all_agents => Scope::All,
-            Some(agent) => Scope::Agent(agent.clone()),
-            None => Scope::Unscoped,
+    pub fn scope(&self, all_agents: bool) -> Result<Scope> {
+        match (&self.agent, &self.typed_agent) {
+            (_, Some(_)) if all_agents => {
+                Err(Error::new(Code::UsageArguments, "--agent and --all-agents contradict each other"))
+            }
+            _ if all_agents => Ok(Scope::All),
+            (Some(agent), _) => Ok(Scope::Agent(agent.clone())),
+            (None, _) => Ok(Scope::Unscoped),
         }
     }
 
@@ -166,7 +169,9 @@ impl Context {
         let damage = std::mem::take(&mut self.damage);
         let json = matches!(self.printer.format(), Format::Json | Format::Jsonl);
         match result {
-            Ok(()) if json && !self.printer.quiet() => damage.iter().for_each(|damage| self.printer.error(damage, damage.status())),
+            Ok(()) if json && !self.printer.quiet() => {
+                damage.iter().for_each(|damage| self.printer.error(damage, damage.status()))
+            }
             _ => damage.iter().for_each(|damage| self.printer.warn_of(damage)),
         }
         if let Err(error) = result {
@@ -263,11 +268,16 @@ impl Resolved {
 
 fn resolve(global: &Global) -> Result<Resolved> {
     let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
-        let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
+        let message = "no data directory: none of --data-dir, CRUXCTL_DATA_DIR, CORECRUXD_DATA_DIR, XDG_DATA_HOME and \
+                       HOME is set";
         Error::new(Code::UsageArguments, message)
     })?;
     if root.as_os_str().is_empty() {
         return Err(Error::new(Code::UsageArguments, "--data-dir is empty"));
+    }
+    if !root.exists() && root.is_symlink() {
+        let message = format!("{} is a link that leads nowhere", root.display());
+        return Err(Error::new(Code::EnvironmentFileKind, message));
     }
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
     if let Some(agent) = &agent {

@@ -36,8 +36,9 @@ pub enum Verb {
     /// Store a state under an id
     ///
     /// The state is one JSON value, read from standard input or a file. One line is kept byte for byte; a text with
-    /// raw line breaks loses the white space between tokens and nothing else. Storing over an archived session
-    /// un-archives it. The command succeeds only when the record is on disk and was read back.
+    /// raw line breaks loses the white space between tokens and nothing else. A put replaces the whole session: over
+    /// an archived one it un-archives it, and without --ttl the session no longer expires. The command succeeds only
+    /// when the record is on disk and was read back.
     Put(Put),
     /// Print a session's state: its bytes and one line end
     Get(Get),
@@ -87,7 +88,7 @@ pub struct Put {
     /// Read the state from this file instead of standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Let the session expire after this time, for example 90m
+    /// Let the session expire after this time span, for example 90m, 2h or 3days
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub ttl: Option<Duration>,
     /// Who writes it [default: the agent]
@@ -301,7 +302,7 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
     let shown: String = id.chars().take(200).collect();
     let message = match scope {
         Scope::Agent(agent) => format!("agent {agent:?} has no session {shown:?}"),
-        Scope::Unscoped => format!("there is no session {shown:?} without an agent"),
+        Scope::Unscoped => format!("there is no session {shown:?}"),
         Scope::All => format!("there is no stored session id {shown:?}"),
     };
     let mut error = Error::new(Code::NoSession, message);
@@ -316,7 +317,10 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
             Some(visible) if !id.is_empty() && visible.starts_with(id) && near.len() < 5 => {
                 near.push(visible.to_owned())
             }
-            None if scope::split(&found.id).1 == id && elsewhere.len() < 5 => elsewhere.push(found.id.into_owned()),
+            // An agent is told nothing of others.
+            None if *scope == Scope::Unscoped && scope::split(&found.id).1 == id && elsewhere.len() < 5 => {
+                elsewhere.push(found.id.into_owned())
+            }
             _ => {}
         }
     }
@@ -337,6 +341,7 @@ const CHANGED: &[Group] = &[Group {
     name: "changed",
     one: "changed",
     columns: &["action", "id", "hash", "bytes", "tokens", "offset", "dry_run"],
+    shown: &["action", "id", "hash", "bytes", "tokens"],
     blocks: false,
 }];
 
@@ -383,7 +388,7 @@ fn write(context: &mut Context, lock: &Lock, lines: &[Vec<u8>]) -> Result<Append
 }
 
 fn put(context: &mut Context, args: Put) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
     let most = match (args.max_state_bytes, env::var("CRUXCTL_MAX_STATE_BYTES")) {
         (Some(bytes), _) => bytes,
@@ -467,7 +472,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
 }
 
 fn get(context: &mut Context, args: &Get) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let loaded = Loaded::read(context, true)?;
     let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(absent(context, &loaded, &scope, &args.one.id)?);
@@ -505,7 +510,7 @@ fn get(context: &mut Context, args: &Get) -> Result<()> {
 }
 
 fn show(context: &mut Context, args: &One) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let loaded = Loaded::read(context, true)?;
     let Some((line, span)) = loaded.line(&scope, &args.id)? else {
         return Err(absent(context, &loaded, &scope, &args.id)?);
@@ -542,11 +547,12 @@ const LISTED: &[Group] = &[Group {
     name: "sessions",
     one: "session",
     columns: &["id", "updated_at", "bytes", "tokens", "expires_at", "expired", "archived", "actor"],
+    shown: &[],
     blocks: false,
 }];
 
 fn list(context: &mut Context, args: &List) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
     let loaded = Loaded::read(context, true)?;
@@ -646,7 +652,7 @@ fn writable(found: &Session<'_>, line: &[u8]) -> Result<()> {
 }
 
 fn delete(context: &mut Context, args: &Change) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
     let (lock, loaded) = for_change(context, args.dry_run)?;
     let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
@@ -671,7 +677,7 @@ fn no_from(context: &mut Context, loaded: &Loaded, scope: &Scope, id: &str) -> R
 
 /// Archives with a reason, or un-archives.
 fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let (lock, loaded) = for_change(context, args.dry_run)?;
     let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
@@ -683,7 +689,12 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
         updated_at: now,
         archived: reason.is_some(),
         archived_at: reason.map(|_| now),
-        archive_reason: reason.flatten().map(|text| Cow::Owned(text.to_owned())),
+        // Archiving once more without a reason keeps the one that is there.
+        archive_reason: match reason {
+            Some(Some(text)) => Some(Cow::Owned(text.to_owned())),
+            Some(None) => found.archive_reason.clone().filter(|_| found.archived),
+            None => None,
+        },
         ..found.clone()
     };
     let (action, schema) = match reason {
@@ -700,7 +711,7 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
 }
 
 fn reap(context: &mut Context, args: &Reap) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let (lock, loaded) = for_change(context, args.dry_run)?;
     let mut lines = Vec::new();

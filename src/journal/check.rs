@@ -1,5 +1,6 @@
 //! Check: one pass over a journal that changes nothing and leaves nothing out.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,6 +8,7 @@ use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
 use super::quarantine::{self, Held};
+use super::replace;
 use super::replay::{self, Seen};
 use super::scan::{Bytes, Item, Record, Stretch};
 use super::shape::{Need, Type};
@@ -31,12 +33,12 @@ pub struct Summary {
     pub dead_bytes: u64,
     /// Bytes that are no record.
     pub damaged_bytes: u64,
-    /// The worst that the daemon does with any finding.
-    pub daemon: Reaction,
+    /// What the daemon does with the findings, each once.
+    pub daemon: BTreeSet<Reaction>,
     /// Places with a record that may be one.
     pub possible: u64,
-    /// What lies in quarantine.
-    pub held: Held,
+    /// What lies in quarantine; `None` where it cannot be looked into.
+    pub held: Option<Held>,
     /// The file's mode, where others than the owner may read or write it.
     pub loose_mode: Option<u32>,
     /// What is odd and harmless: what the daemon reads and then skips by a rule of its own, and clocks.
@@ -91,7 +93,7 @@ pub fn check(
     let opened = replay::open(dir, journal)?;
     let mut replay = (journal.replay)();
     let (mut record_bytes, mut damaged_bytes, mut possible) = (0, 0, 0);
-    let mut daemon = Reaction::Keeps;
+    let mut daemon = BTreeSet::new();
     let mut records = 0u64;
     let mut clock = Clock::default();
     let stretch = Stretch { to: opened.len, ..Stretch::default() };
@@ -110,8 +112,8 @@ pub fn check(
                 if *bytes == Bytes::Unreadable {
                     damaged_bytes += found.span.len;
                 }
-                possible += u64::from(found.possible.is_some());
-                daemon = daemon.max(found.reaction);
+                possible += found.possible.len() as u64;
+                daemon.insert(found.reaction);
                 finding(found)?;
             }
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
@@ -158,8 +160,8 @@ impl Summary {
     }
 }
 
-/// Files in the data directory that look like journals and are none: copies that a sync program made, and tails that
-/// the daemon has moved aside.
+/// Files in the data directory that look like journals and are none: copies that a sync program made, tails that the
+/// daemon has moved aside, and copies of a replacement that was killed.
 #[must_use]
 pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
     let Ok(entries) = fs::read_dir(&dir.root) else { return Vec::new() };
@@ -167,8 +169,9 @@ pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| {
+            let left = journals.iter().any(|j| replace::leftover(name, j.file));
             let ours = journals.iter().any(|j| j.file == name);
-            !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
+            left || !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
         })
         .collect();
     names.sort();

@@ -242,9 +242,9 @@ pub struct Finding {
     pub ids: Vec<String>,
     /// The first bytes of the place.
     pub head: Vec<u8>,
-    /// A record that may lie at the end of a fragment, but could also be a piece of somebody's state: shown, never
-    /// applied without being told to.
-    pub possible: Option<Possible>,
+    /// Records that may lie in a fragment, but could also be pieces of somebody's state: shown, never applied without
+    /// being told to.
+    pub possible: Vec<Possible>,
 }
 
 /// A record that the bytes allow but do not prove.

@@ -200,26 +200,29 @@ pub struct Held {
     pub bytes: u64,
 }
 
-/// Adds up what lies in quarantine for a journal. What cannot be read there counts as nothing.
+/// Adds up what lies in quarantine for a journal; `None` where it cannot be looked into.
 #[must_use]
-pub fn held(dir: &DataDir, journal: &Journal) -> Held {
+pub fn held(dir: &DataDir, journal: &Journal) -> Option<Held> {
     let mut held = Held::default();
-    let Ok(folder) = fs::read_dir(dir.quarantine()) else { return held };
+    let folder = match fs::read_dir(dir.quarantine()) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(held),
+        Err(_) => return None,
+    };
     for entry in folder.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if !name.strip_prefix(journal.name).is_some_and(|n| n.starts_with('-') && n.ends_with(".manifest.jsonl")) {
             continue;
         }
-        let read = entries(&entry.path(), &mut |entry| {
+        entries(&entry.path(), &mut |entry| {
             if let Entry::Total { removed_bytes, .. } = entry {
                 held.repairs += 1;
                 held.bytes += removed_bytes;
             }
             Ok(())
-        });
-        // A manifest that cannot be read is for a person to look at; check is about the journal.
-        let _ = read;
+        })
+        .ok()?;
     }
-    held
+    Some(held)
 }

@@ -110,6 +110,8 @@ pub struct Group {
     pub one: &'static str,
     /// The members of a row.
     pub columns: &'static [&'static str],
+    /// Which of them a table shows; empty: all.
+    pub shown: &'static [&'static str],
     /// Whether a row is shown on a terminal as lines under a headline, the first column; else as a table's row.
     pub blocks: bool,
 }
@@ -332,16 +334,28 @@ impl Printer {
                 line.push('\n');
                 self.raw(line.as_bytes())
             }
-            Format::Id => {
-                for id in ids {
-                    self.raw(id.as_bytes())?;
-                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
-                }
-                Ok(())
-            }
+            Format::Id => ids.iter().try_for_each(|id| self.id(id)),
             Format::Table if group.blocks => self.block(group, cells),
             Format::Table => self.table_row(group, cells),
         }
+    }
+
+    /// Writes an id: exactly in a pipe, safely on a terminal.
+    fn id(&mut self, id: &str) -> Result<()> {
+        if self.out_terminal {
+            self.raw(for_terminal(id).as_bytes())?;
+        } else {
+            self.raw(id.as_bytes())?;
+        }
+        self.raw(if self.settings.null { b"\0" } else { b"\n" })
+    }
+
+    /// Writes a JSON document of others on a line of its own. It means the same, and is safe for terminals.
+    pub fn document(&mut self, document: &[u8]) -> Result<()> {
+        let mut line = String::new();
+        json::value(&mut line, &Value::Json(document));
+        line.push('\n');
+        self.raw(line.as_bytes())
     }
 
     fn block(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
@@ -370,16 +384,19 @@ impl Printer {
     }
 
     fn table_row(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
+        let shows = |name: &&&str| group.shown.is_empty() || group.shown.contains(*name);
         let table = self.table.get_or_insert_with(|| {
             let mut table = Table::new();
-            table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-            if let Some(width) = width() {
-                table.set_width(width);
-            }
-            table.set_header(group.columns.iter().map(|name| name.replace('_', " ")));
+            // A wide row runs over the edge of the terminal, so that an id can always be copied whole.
+            table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+            table.set_header(group.columns.iter().filter(shows).map(|name| name.replace('_', " ")));
             table
         });
-        table.add_row(cells.iter().map(|cell| for_terminal(&cell.raw())));
+        let row = group.columns.iter().zip(cells).filter(|(name, _)| shows(name));
+        table.add_row(row.map(|(_, cell)| match cell {
+            Value::Time(time) => time.to_rfc3339_opts(SecondsFormat::Secs, true),
+            cell => for_terminal(&cell.raw()),
+        }));
         if table.row_count() >= TABLE_ROWS {
             self.flush_table()?;
         }
@@ -437,8 +454,7 @@ impl Printer {
             }
             Format::Id => {
                 if let Some(id) = id {
-                    self.raw(id.as_bytes())?;
-                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
+                    self.id(id)?;
                 }
             }
         }
@@ -557,7 +573,8 @@ impl Printer {
         let code = code.map(|code| format!(" [{}]", code.text())).unwrap_or_default();
         let mut lines = format!("{level}: {}{code}\n", for_terminal(text));
         for hint in hints {
-            lines.push_str(&format!("  try: {}\n", for_terminal(hint)));
+            let word = if hint.starts_with("cruxctl ") { "try" } else { "hint" };
+            lines.push_str(&format!("  {word}: {}\n", for_terminal(hint)));
         }
         lines
     }
@@ -577,11 +594,6 @@ impl Printer {
 
 fn closed() -> io::Error {
     io::Error::other("it is closed")
-}
-
-/// The terminal's width in columns.
-fn width() -> Option<u16> {
-    terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
 /// A bar that appears when it is needed.
