@@ -72,7 +72,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "reap" -d 'Delete the sessions that have expired'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l file -d 'Read the state from this file instead of standard input' -r -F
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time, for example 90m' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time span, for example 90m, 2h or 3days' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l actor -d 'Who writes it [default: the agent]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l if-match -d 'Only if the current state has this BLAKE3 hash, as `session show` prints it' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l max-state-bytes -d 'The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]' -r
@@ -280,8 +280,8 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l max-loss-bytes -d 'Refuse to set aside more than this many bytes of a journal; for unattended use' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l take -d 'Take the possible record on this line as one; names one journal' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l max-loss-bytes -d 'Refuse if more than this many bytes of one journal would be set aside, line ends included; then nothing is changed in any. For unattended use' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l take -d 'Take what check shows as possible records on this line as records; needs exactly one JOURNAL, and may be given more than once' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'

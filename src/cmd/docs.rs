@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -10,7 +11,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::{Cli, Context, examples};
 use crate::env;
-use crate::error::{Error, Kind, Result, WHEN_ZERO};
+use crate::error::{Kind, WHEN_ZERO};
 use crate::journal::Class;
 
 /// Arguments of `cruxctl completions`.
@@ -48,18 +49,19 @@ fn with_examples(command: clap::Command, path: &str) -> clap::Command {
 }
 
 /// Prints a shell's completion script.
-pub fn completions(context: &mut Context, args: &CompletionsArgs) -> Result<()> {
+pub fn completions(context: &mut Context, args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut tree(), "cruxctl", &mut script);
-    context.printer.raw(&script)
+    Ok(context.printer.raw(&script)?)
 }
 
 /// Writes a page for every command.
-pub fn man(context: &mut Context, args: &ManArgs) -> Result<()> {
-    fs::create_dir_all(&args.folder).map_err(|e| Error::io("create the folder", &args.folder, &e))?;
+pub fn man(context: &mut Context, args: &ManArgs) -> anyhow::Result<()> {
+    fs::create_dir_all(&args.folder)
+        .with_context(|| format!("cannot create the folder {}", args.folder.display()))?;
     for (name, page) in pages() {
         let path = args.folder.join(&name);
-        fs::write(&path, page).map_err(|e| Error::io("write", &path, &e))?;
+        fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
         context.printer.raw(format!("{name}\n").as_bytes())?;
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::journal::append::{self, Appended};
 use crate::journal::lock::Lock;
 use crate::journal::replay::{self, Opened, Seen};
 use crate::journal::scan::Item;
+use crate::journal::shape::RAW_ID;
 use crate::journal::{Replay, Span};
 use crate::render::{Group, Value, quoted};
 use crate::store::scope::{self, Scope};
@@ -415,6 +416,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         None => None,
     };
     let state = input::state(args.file.as_deref(), most)?;
+    let state_is_read = state.daemon_loses.is_none();
     if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
         let message = format!("the daemon would lose this session: {why}");
         return Err(Error::new(Code::RefusedDaemonUnreadable, message)
@@ -460,6 +462,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         archive_reason: None,
         actor: args.actor.as_deref().or(context.agent.as_deref()).map(|a| Cow::Owned(a.to_owned())),
         others: String::new(),
+        daemon_reads: state_is_read,
     };
     let line = new.line();
     append::check_length(&JOURNAL, &line)?;
@@ -635,16 +638,16 @@ fn sorted(loaded: &Loaded, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
 
 /// The lock where something is written, and what is there.
 fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Loaded)> {
-    if dry_run || !context.dir.root.exists() {
+    if dry_run || !context.has_dir()? {
         return Ok((None, Loaded::read(context, false)?));
     }
     let (lock, loaded) = Loaded::locked(context)?;
     Ok((Some(lock), loaded))
 }
 
-/// An id that JSON text cannot hold cannot be written again.
-fn writable(found: &Session<'_>, line: &[u8]) -> Result<()> {
-    if !found.id_is_raw(line) {
+/// What JSON text cannot hold cannot be written again.
+fn writable(found: &Session<'_>) -> Result<()> {
+    if !found.id.starts_with(RAW_ID) {
         return Ok(());
     }
     let message = format!("the id {:?} holds half of a surrogate pair; no record can be written for it", found.id);
@@ -659,7 +662,7 @@ fn delete(context: &mut Context, args: &Change) -> Result<()> {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
-    writable(&found, &line)?;
+    writable(&found)?;
     let mut done = Done { action: "delete", id: &args.one.id, session: Some(&found), span: None };
     if let Some(lock) = lock {
         done.span = write(context, &lock, &[session::delete_line(&stored)])?.spans.first().copied();
@@ -683,7 +686,12 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
-    writable(&found, &line)?;
+    writable(&found)?;
+    if !found.daemon_reads {
+        let message = format!("the daemon cannot read session {:?}, and would not read it archived", args.one.id);
+        let hint = "cruxctl journal check sessions --for-daemon";
+        return Err(Error::new(Code::RefusedDaemonUnreadable, message).hint(hint));
+    }
     let now = context.env.now();
     let new = Session {
         updated_at: now,
@@ -727,9 +735,7 @@ fn reap(context: &mut Context, args: &Reap) -> Result<()> {
             out_of_scope += 1;
             continue;
         };
-        if found.id_is_raw(&line) {
-            continue;
-        }
+        writable(&found)?;
         lines.push(session::delete_line(&found.id));
         ids.push(id.to_owned());
     }

@@ -44,20 +44,24 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         copy.copy(span)?;
         copy.write(b"\n")
     })?;
-    compaction.carried_over = copy.commit()?;
+    compaction.carried_over = copy.commit(&mut || ())?;
     Ok(compaction)
 }
 
 /// Yields the spans that stay, in order.
 fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result<()>) -> Result<Compaction> {
     let mut replay = (journal.replay)();
+    let mut unread = 0u64;
     let seen = opened.scan(
         journal,
         &mut |record| {
             replay.record(record);
             Ok(())
         },
-        &mut |_| Ok(()),
+        &mut |finding| {
+            unread += u64::from(finding.class.is_of_record());
+            Ok(())
+        },
     )?;
     if seen.damage > 0 {
         let message = format!(
@@ -66,6 +70,15 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
             seen.damage
         );
         let hint = format!("cruxctl journal repair {}", journal.name);
+        return Err(Error::new(Code::RefusedDamage, message).hint(hint));
+    }
+    if unread > 0 {
+        let message = format!(
+            "the daemon cannot read {unread} records of {}: compaction would drop the older versions that it has; \
+             nothing was changed",
+            opened.path.display()
+        );
+        let hint = format!("cruxctl journal check {} --for-daemon", journal.name);
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
     let mut compaction = Compaction { before_bytes: opened.len, live: replay.live(), ..Compaction::default() };

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::finding::Span;
 
 /// The first 128 bits of an id's BLAKE3 hash. Two ids that share them would be taken for one; nobody can make two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdKey([u64; 2]);
 
 impl IdKey {
@@ -16,6 +16,12 @@ impl IdKey {
     #[must_use]
     pub fn of(id: &str) -> IdKey {
         Self::of_parts(&[id])
+    }
+
+    /// Half of the key, for what is only compared; never 0.
+    #[must_use]
+    pub fn tag(self) -> u64 {
+        self.0[0].max(1)
     }
 
     /// The key of several texts together; their borders count.

@@ -129,14 +129,18 @@ pub fn scan(
             (lo, hi) = (0, seen);
         }
         if hi == buffer.len() {
-            // A line longer than the buffer. NUL bytes end a piece: what lies before them need not be kept.
-            if let Some(zero) = memchr::memchr(0, &buffer[..hi]) {
-                line.piece(&buffer[..zero], at, None, take)?;
-                let zeros = buffer[zero..hi].iter().take_while(|b| **b == 0).count();
-                line.zeros(at + zero as u64, zeros as u64, take)?;
-                lo = zero + zeros;
-                at += lo as u64;
-                seen = 0;
+            // A line longer than the buffer. NUL bytes end a piece: what lies before the last of them need not be kept.
+            let mut from = 0;
+            while let Some(zero) = memchr::memchr(0, &buffer[from..hi]) {
+                line.piece(&buffer[from..from + zero], at + from as u64, None, take)?;
+                let zeros = buffer[from + zero..hi].iter().take_while(|b| **b == 0).count();
+                line.zeros(at + (from + zero) as u64, zeros as u64, take)?;
+                from += zero + zeros;
+            }
+            if from > 0 {
+                lo = from;
+                at += from as u64;
+                seen = hi - from;
                 continue;
             }
             if buffer.len() > LONGEST_PIECE {
@@ -217,6 +221,9 @@ impl<'s> Line<'s> {
         }
         self.piece(&text[from..], at + from as u64, Some(terminated), take)?;
         if let Before::Wreck(mut finding) = std::mem::replace(&mut self.before, Before::Nothing) {
+            if self.too_long(at + text.len() as u64 - self.start) {
+                finding.reaction = Reaction::DoesNotStart;
+            }
             if !terminated {
                 if matches!(finding.class, Class::NotJson | Class::TrailingBytes) {
                     finding.class = Class::TornTail;
@@ -313,6 +320,10 @@ impl<'s> Line<'s> {
         }
     }
 
+    fn too_long(&self, len: u64) -> bool {
+        self.shape.daemon.longest_line.is_some_and(|limit| len > limit)
+    }
+
     /// What the daemon does with an unterminated line that it cannot read.
     fn open_reaction(&self) -> Reaction {
         if self.shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesLineAndNextAppend }
@@ -355,6 +366,9 @@ impl<'s> Line<'s> {
         {
             before.span.len += len;
             before.why = nul_gap(before.span.len);
+            if self.shape.daemon.longest_line.is_some_and(|limit| before.span.len > limit) {
+                before.reaction = Reaction::DoesNotStart;
+            }
             return Ok(());
         }
         let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &[0; 4], None);
@@ -386,7 +400,11 @@ impl<'s> Line<'s> {
         let body = &text[inside.clone()];
         let base = at + inside.start as u64;
         let mut result = Ok(());
-        split::split(shape, body, &mut |part| {
+        let behind_nul = match &self.before {
+            Before::Wreck(before) => before.class == Class::NulGap && before.span.end() == base,
+            _ => false,
+        };
+        split::split(shape, body, behind_nul, &mut |part| {
             if result.is_ok() {
                 result = self.part(part, body, base, take);
             }
@@ -485,6 +503,12 @@ impl<'s> Line<'s> {
                 let why = format!("the op {op:?} is not one that this version knows");
                 let finding = self.finding(place(&range), Class::UnknownOp, why, &body[range.clone()], None);
                 take(Item::Finding(finding, Bytes::Readable))?;
+                if self.too_long(range.len() as u64) {
+                    let why = "a line that is too long".to_owned();
+                    let mut finding = self.finding(place(&range), Class::TooLong, why, &body[range.clone()], None);
+                    finding.reaction = Reaction::DoesNotStart;
+                    take(Item::Finding(finding, Bytes::Readable))?;
+                }
                 let welded = self.kept;
                 self.kept = true;
                 take(Item::Foreign { line: self.number, span: place(&range), welded })?;
@@ -500,9 +524,8 @@ impl<'s> Line<'s> {
         let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
         let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
         let mut finding = self.finding(span, bad.class, why, text, bad.id.clone());
-        if bad.class == Class::InvalidUtf8 && self.shape.daemon.stops_at_bad_utf8
-            || self.shape.daemon.longest_line.is_some_and(|limit| span.len > limit)
-        {
+        let stops = self.shape.daemon.stops_at_bad_utf8 && simdutf8::basic::from_utf8(text).is_err();
+        if stops || self.too_long(span.len) {
             finding.reaction = Reaction::DoesNotStart;
         }
         let span = |range: &Range<usize>| Span { offset: base + range.start as u64, len: range.len() as u64 };
@@ -513,7 +536,7 @@ impl<'s> Line<'s> {
 }
 
 fn nul_gap(len: u64) -> String {
-    format!("{len} NUL bytes")
+    if len == 1 { "1 NUL byte".to_owned() } else { format!("{len} NUL bytes") }
 }
 
 /// The range of a line without the white space that every reader trims; `None` when its ends need a closer look.

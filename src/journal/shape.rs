@@ -14,6 +14,9 @@ use chrono::{DateTime, FixedOffset};
 use super::finding::Class;
 use super::json::{self, Cursor, Fail, Quirks, Text};
 
+/// What an id begins with that cannot be written as text.
+pub const RAW_ID: char = char::REPLACEMENT_CHARACTER;
+
 /// The most members that one op or record has in any journal.
 const MEMBERS: usize = 24;
 
@@ -48,6 +51,8 @@ pub struct Op {
     pub name: &'static str,
     /// The members beside the tag.
     pub members: &'static [Member],
+    /// The member, of the op or of its record, that names what it is about.
+    pub id: &'static str,
 }
 
 /// One member of an op or record.
@@ -171,7 +176,8 @@ impl<'a> Members<'a> {
         Some(json::unescape(raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?))
     }
 
-    /// An id: a string's characters. Half of a surrogate pair has none; such an id stands for itself as written.
+    /// An id: a string's characters. Half of a surrogate pair is none; such an id stands for itself as it is written,
+    /// behind the character that marks what cannot be shown ([`RAW_ID`]).
     #[must_use]
     pub fn id(&self, name: &str) -> Option<Cow<'a, str>> {
         let raw = self.raw(name)?;
@@ -180,7 +186,10 @@ impl<'a> Members<'a> {
         let lone = memchr::memchr(b'\\', inside).is_some()
             && cursor.string().is_ok()
             && cursor.quirks.lone_surrogate.is_some();
-        Some(if lone { String::from_utf8_lossy(inside) } else { json::unescape(inside) })
+        Some(match lone {
+            true => format!("{RAW_ID}{}", String::from_utf8_lossy(inside)).into(),
+            false => json::unescape(inside),
+        })
     }
 
     /// A whole number.
@@ -231,7 +240,7 @@ impl<'a> Members<'a> {
         let text = self.text;
         each(text, self.range(name), |cursor| {
             let start = cursor.pos;
-            let mut reader = Reader { cursor: cursor.clone(), wrong: None, id: None };
+            let mut reader = Reader { cursor: cursor.clone(), wrong: None, id_member: "", id: None };
             let mut slots = Slots::EMPTY;
             if reader.record(names, &mut slots).is_ok() {
                 out.push((start..reader.cursor.pos, Members { text, names, slots }));
@@ -333,7 +342,9 @@ struct Wrong {
 struct Reader<'a> {
     cursor: Cursor<'a>,
     wrong: Option<Wrong>,
-    /// The first `…_id` seen that names a record.
+    /// The member that names what the event is about.
+    id_member: &'static str,
+    /// What it says, where it was seen.
     id: Option<String>,
 }
 
@@ -371,11 +382,11 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
             Err(fail) => Reading::Broken { fail, wrong_at: None, id: None },
         };
     };
-    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id: None };
+    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: op.id, id: None };
     let mut slots = Slots::EMPTY;
     let mut record = Members { text, names: &[], slots: Slots::EMPTY };
     let read = reader.members(op.members, &mut slots, Some(&mut record), true);
-    let Reader { cursor, wrong, id } = reader;
+    let Reader { cursor, wrong, id, .. } = reader;
     match (read, wrong) {
         (Ok(()), None) => Reading::Event {
             event: Box::new(Event { op, members: Members { text, names: op.members, slots }, record }),
@@ -396,7 +407,7 @@ pub fn read_record<'a>(names: &'static [Member], text: &'a [u8]) -> Option<Membe
     if !matches!(text.first(), Some(b'{' | b'[')) {
         return None;
     }
-    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id: None };
+    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: "", id: None };
     let mut slots = Slots::EMPTY;
     reader.record(names, &mut slots).ok()?;
     Some(Members { text, names, slots })
@@ -580,7 +591,7 @@ impl<'a> Reader<'a> {
             self.wrong(Class::WrongType, start, || {
                 format!("the member `{}` is not {}", member.name, member.ty.wanted())
             });
-        } else if member.ty == Type::Text && member.name.ends_with("_id") && self.id.is_none() {
+        } else if member.name == self.id_member && self.id.is_none() {
             let inside = &self.cursor.text()[start + 1..self.cursor.pos - 1];
             self.id = Some(json::unescape(inside).into_owned());
         }

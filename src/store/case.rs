@@ -22,8 +22,16 @@ pub const CASE: &[Member] = &[
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "record", members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }] },
-        Op { name: "delete", members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }] },
+        Op {
+            id: "case_id",
+            name: "record",
+            members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }],
+        },
+        Op {
+            id: "case_id",
+            name: "delete",
+            members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
+        },
     ],
     daemon: Daemon {
         trims_unicode: true,

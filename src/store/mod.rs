@@ -30,6 +30,16 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
     (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))
 }
 
+/// Whether any member of an event names an id.
+#[must_use]
+pub fn names(event: &Event<'_>, id: &str) -> bool {
+    event.members.names.iter().any(|member| {
+        (member.name.ends_with("_id") && event.members.id(member.name).is_some_and(|own| own == id))
+            || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
+            || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
+    })
+}
+
 /// No line of a journal without a length limit is too long.
 fn never(_: &Event<'_>) -> bool {
     false

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::journal::finding::Span;
 use crate::journal::json::{self, Squeeze};
 use crate::journal::live::{Effect, LastWins};
 use crate::journal::scan::Record;
-use crate::journal::shape::{Daemon, Member, Members, Need, Op, Reading, Shape, Type};
+use crate::journal::shape::{self, Daemon, Member, Members, Need, Op, Reading, Shape, Type};
 use crate::journal::{Journal, Replay};
 
 /// The members of a session document, in the daemon's order.
@@ -28,8 +27,16 @@ pub const SESSION: &[Member] = &[
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "store", members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }] },
-        Op { name: "delete", members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }] },
+        Op {
+            id: "session_id",
+            name: "store",
+            members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }],
+        },
+        Op {
+            id: "session_id",
+            name: "delete",
+            members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }],
+        },
     ],
     daemon: Daemon {
         trims_unicode: true,
@@ -99,13 +106,15 @@ pub struct Session<'a> {
     pub actor: Option<Cow<'a, str>>,
     /// Members that this version does not know, as written, each with its comma in front.
     pub others: String,
+    /// Whether the daemon reads the record.
+    pub daemon_reads: bool,
 }
 
 impl<'a> Session<'a> {
     /// Reads a `store` line of the journal; `None` where it is none.
     #[must_use]
     pub fn read(line: &'a [u8]) -> Option<Session<'a>> {
-        let Reading::Event { event, .. } = crate::journal::shape::read(&SHAPE, line) else { return None };
+        let Reading::Event { event, quirks, .. } = shape::read(&SHAPE, line) else { return None };
         let doc = event.record;
         let time = |name| doc.time(name).map(|time| time.to_utc());
         Some(Session {
@@ -119,16 +128,8 @@ impl<'a> Session<'a> {
             archive_reason: doc.text("archive_reason"),
             actor: doc.text("actor"),
             others: others(&doc, event.members.raw("session").unwrap_or_default()),
+            daemon_reads: quirks.none(),
         })
-    }
-
-    /// Whether the id stands for itself as written, because JSON text cannot hold its characters.
-    #[must_use]
-    pub fn id_is_raw(&self, line: &[u8]) -> bool {
-        let Reading::Event { event, quirks, .. } = crate::journal::shape::read(&SHAPE, line) else { return false };
-        quirks.lone_surrogate.is_some()
-            && event.record.raw("session_id").is_some_and(|raw| raw.get(1..raw.len() - 1) == Some(self.id.as_bytes()))
-            && self.id.contains("\\u")
     }
 
     /// Whether it has expired at `now`.
@@ -235,10 +236,4 @@ pub fn delete_line(id: &str) -> Vec<u8> {
 #[must_use]
 pub fn tokens(state: &[u8]) -> u64 {
     Squeeze::compact_len(state).div_ceil(4)
-}
-
-/// A state as one raw JSON value, for output.
-#[must_use]
-pub fn raw(state: &[u8]) -> Option<&RawValue> {
-    serde_json::from_slice(state).ok()
 }

@@ -17,7 +17,8 @@ pub struct Export {
     pub journal: Name,
 }
 
-const EXPORTED: &[Group] = &[Group { name: "records", one: "record", columns: &["id", "record"], shown: &[], blocks: false }];
+const EXPORTED: &[Group] =
+    &[Group { name: "records", one: "record", columns: &["id", "record"], shown: &[], blocks: false }];
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Export) -> Result<()> {

@@ -96,4 +96,3 @@ fn tell_carried_over(context: &mut Context, journal: &Journal, bytes: u64) {
         context.printer.note(&text);
     }
 }
-
