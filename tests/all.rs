@@ -7,4 +7,5 @@ mod concurrency;
 mod crash;
 mod docs;
 mod law;
+mod pipes;
 mod support;

@@ -97,7 +97,7 @@ fn records_of_every_size_written_at_once_are_whole() {
     }
     for round in 0..2 {
         // Of the large ones fewer: each writer reads what is there.
-        let size = |n: usize| if n < 4 { sizes[2] } else { sizes[n % 2] };
+        let size = |n: usize| if n < 26 { sizes[n % 2] } else { sizes[2] };
         let start = |n: usize| {
             let (id, file) = (format!("r{round}n{n}"), size(n).to_string());
             world.command(&["session", "put", &id, "--file", &file]).spawn().unwrap()
