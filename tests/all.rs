@@ -8,4 +8,5 @@ mod crash;
 mod docs;
 mod law;
 mod pipes;
+mod storage;
 mod support;

@@ -239,24 +239,21 @@ pub fn is_root() -> bool {
 pub struct Mount(PathBuf);
 
 impl Mount {
-    fn try_to(args: &[&str], over: &Path) -> Option<Mount> {
-        let mount = Command::new("mount").args(args).arg(over).stderr(Stdio::null()).status();
-        mount.is_ok_and(|status| status.success()).then(|| Mount(over.to_owned()))
+    fn works(args: &[&str], over: &Path) -> bool {
+        Command::new("mount").args(args).arg(over).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     }
 
     /// A file system in memory of this size; `None` where mounting is not permitted.
     pub fn memory(over: &Path, size: &str) -> Option<Mount> {
         fs::create_dir_all(over).unwrap();
-        Mount::try_to(&["-t", "tmpfs", "-o", &format!("size={size},mode=0700"), "tmpfs"], over)
+        let options = format!("size={size},mode=0700");
+        Mount::works(&["-t", "tmpfs", "-o", &options, "tmpfs"], over).then(|| Mount(over.to_owned()))
     }
 
     /// A folder over itself, read-only; `None` where mounting is not permitted.
     pub fn read_only(over: &Path) -> Option<Mount> {
-        let mount = Mount::try_to(&["--bind", over.to_str().unwrap()], over)?;
-        Mount::try_to(&["-o", "remount,bind,ro"], over).map(|again| {
-            std::mem::forget(again);
-            mount
-        })
+        let bound = Mount::works(&["--bind", over.to_str().unwrap()], over).then(|| Mount(over.to_owned()))?;
+        Mount::works(&["-o", "remount,bind,ro"], over).then_some(bound)
     }
 }
 
@@ -335,6 +332,12 @@ impl World {
         Traced { answer, calls: trace.lines().map(call).collect() }
     }
 
+    /// Appends bytes to a file of the data directory, as somebody does who takes no lock.
+    pub fn append(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let file = fs::OpenOptions::new().append(true).create(true).open(self.dir().join(file));
+        file.unwrap().write_all(bytes.as_ref()).unwrap();
+    }
+
     /// Stores a session, which must work.
     pub fn put(&self, id: &str, state: &str) -> Answer {
         self.run_with(&["session", "put", id], state).ends(0)
@@ -352,3 +355,32 @@ impl Answer {
         line.rsplit_once('[').and_then(|(_, code)| code.strip_suffix(']')).unwrap_or_default().to_owned()
     }
 }
+
+/// Verbs that only read, for a world with a session `a` and with a state in the file `state` beside the directory. What
+/// the last three say does not hang on the journal's end.
+pub const READERS: [&[&str]; 13] = [
+    &["session", "list"],
+    &["session", "list", "--all", "--all-agents", "--json"],
+    &["session", "get", "a"],
+    &["session", "show", "a"],
+    &["session", "put", "new", "--file", "state", "--dry-run"],
+    &["session", "delete", "a", "--dry-run"],
+    &["session", "reap", "--dry-run"],
+    &["journal", "check"],
+    &["journal", "export", "sessions"],
+    &["journal", "show", "sessions", "--id", "a"],
+    &["journal", "show", "sessions", "--line", "1"],
+    &["journal", "repair"],
+    &["journal", "compact", "sessions", "--dry-run"],
+];
+
+/// Verbs that write, for the same worlds. Each asks for the lock, whether there is something to do or not.
+pub const WRITERS: [&[&str]; 7] = [
+    &["session", "put", "new", "--file", "state"],
+    &["session", "delete", "a"],
+    &["session", "archive", "a"],
+    &["session", "unarchive", "a"],
+    &["session", "reap"],
+    &["journal", "repair", "--apply"],
+    &["journal", "compact", "sessions"],
+];
