@@ -187,6 +187,7 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
         context.printer.note(&text);
     }
     context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
+    let now = context.env.now_text();
     let mut summaries = Vec::new();
     for journal in &journals {
         let mut progress = context.printer.progress(journal.file);
@@ -194,6 +195,7 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
         let summary = check::check(
             &context.dir,
             journal,
+            &now,
             &mut |finding| finding_row(printer, journal, finding),
             &mut |done, all| progress.at(done, all),
         )?;
@@ -208,11 +210,14 @@ fn check(context: &mut Context, args: &Check) -> Result<()> {
     let verdict = verdict(&summaries);
     let daemon = daemon_verdict(&summaries);
     let texts = next.clone();
+    let held = summaries.iter().any(|s| s.held.bytes > 0);
+    let quarantine = held.then(|| context.dir.quarantine().display().to_string());
     context.printer.fields(
         None,
         &[
             ("verdict", Value::text(&*verdict)),
             ("for_the_daemon", Value::text(&*daemon)),
+            ("quarantine", Value::maybe(quarantine)),
             ("next", Value::Texts(next)),
         ],
     )?;

@@ -8,7 +8,8 @@ use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
 use super::quarantine::{self, Held};
 use super::replay::{self, Seen};
-use super::scan::{Bytes, Item, Stretch};
+use super::scan::{Bytes, Item, Record, Stretch};
+use super::shape::{Need, Type};
 use crate::error::Result;
 
 /// What a journal comes to.
@@ -38,14 +39,52 @@ pub struct Summary {
     pub held: Held,
     /// The file's mode, where others than the owner may read or write it.
     pub loose_mode: Option<u32>,
-    /// What the daemon reads and then skips by a rule of its own.
+    /// What is odd and harmless: what the daemon reads and then skips by a rule of its own, and clocks.
     pub notes: Vec<String>,
 }
 
-/// Checks one journal. Every finding goes to `finding` as it is met; `progress` hears how many bytes are read.
+/// The times of records, which nothing depends on: the order of the file decides.
+#[derive(Default)]
+struct Clock {
+    last: Vec<u8>,
+    back: u64,
+    ahead: u64,
+}
+
+impl Clock {
+    fn see(&mut self, record: &Record<'_>, now: &str) {
+        let doc = &record.event.record;
+        let member = doc.names.iter().find(|m| m.ty == Type::Time && m.need == Need::Required);
+        // The daemon's own form is in the order of its letters, but for the `Z`. Any other is left out.
+        let text = member.and_then(|m| doc.raw(m.name)).and_then(|raw| raw.strip_prefix(b"\"")?.strip_suffix(b"Z\""));
+        let Some(text) = text.filter(|text| text.len() >= 19 && text.is_ascii()) else { return };
+        self.back += u64::from(text < self.last.as_slice());
+        self.ahead += u64::from(text > now.trim_end_matches('Z').as_bytes());
+        self.last.clear();
+        self.last.extend_from_slice(text);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.back > 0 {
+            notes.push(format!(
+                "{} records are older than the one in front of them: a clock went back; the order of the file decides",
+                self.back
+            ));
+        }
+        if self.ahead > 0 {
+            notes.push(format!("{} records lie in the future", self.ahead));
+        }
+        notes
+    }
+}
+
+/// Checks one journal at `now`, an RFC 3339 time in UTC. Every finding goes to `finding` as it is met; `progress` hears
+/// how many bytes are read.
 pub fn check(
     dir: &DataDir,
     journal: &Journal,
+    now: &str,
     finding: &mut dyn FnMut(&Finding) -> Result<()>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Summary> {
@@ -54,12 +93,14 @@ pub fn check(
     let (mut record_bytes, mut damaged_bytes, mut possible) = (0, 0, 0);
     let mut daemon = Reaction::Keeps;
     let mut records = 0u64;
+    let mut clock = Clock::default();
     let stretch = Stretch { to: opened.len, ..Stretch::default() };
     let seen = opened.scan_items(journal, stretch, &mut |item| {
         match item {
             Item::Record(record) => {
                 record_bytes += record.span.len;
                 replay.record(record);
+                clock.see(record, now);
                 records += 1;
                 if records.is_multiple_of(4096) {
                     progress(record.span.offset, opened.len);
@@ -94,7 +135,7 @@ pub fn check(
         possible,
         held: quarantine::held(dir, journal),
         loose_mode: mode.filter(|mode| mode & 0o077 != 0),
-        notes: replay.notes(),
+        notes: [replay.notes(), clock.notes()].concat(),
     })
 }
 
