@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, World, session_line, split_ids};
+use crate::support::{Answer, World, expired_line, session_line, split_ids};
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -24,8 +24,7 @@ fn large(extra: &str) -> World {
     for n in 0..300 {
         let id = format!("s{n}-{}", "x".repeat(300));
         let state = format!("\"{}\"", "x".repeat(200));
-        let record =
-            session_line(&id, "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\"");
+        let record = expired_line(&id);
         text.push_str(&format!("{record}\n{}\n{extra}", session_line("hot", &state)));
     }
     text.push_str(&(session_line("big", &format!("\"{}\"", "x".repeat(2 * PIPE))) + "\n"));
@@ -134,9 +133,7 @@ fn small() -> World {
     for id in ["a", "b", "c", "d", "a", "d"] {
         text.push_str(&(session_line(id, "1").replace("false", if id == "c" { "true" } else { "false" }) + "\n"));
     }
-    let expired =
-        session_line("e", "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\"");
-    let world = World::with("sessions.jsonl", text + &expired + "\n");
+    let world = World::with("sessions.jsonl", text + &expired_line("e") + "\n");
     fs::write(world.beside("state"), "{\"stored\":true}").unwrap();
     world
 }

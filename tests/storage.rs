@@ -7,10 +7,10 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 
-use crate::support::{Answer, Mount, READERS, WRITERS, World, is_root, session_line};
+use crate::support::{Answer, Mount, READERS, WRITERS, World, expired_line, is_root, session_line};
 
 const JOURNAL: &str = "sessions.jsonl";
 const FRAGMENT: &str = "{\"op\":\"store\",\"sess\n";
@@ -20,11 +20,8 @@ const NOBODY: u32 = 65534;
 
 /// A world with four sessions, one of them expired, and a state to put.
 fn world() -> World {
-    let mut text: String = ["a", "b", "c"].map(|id| session_line(id, "1") + "\n").concat();
-    text.push_str(
-        &session_line("e", "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\""),
-    );
-    let world = World::with(JOURNAL, text + "\n");
+    let text: String = ["a", "b", "c"].map(|id| session_line(id, "1") + "\n").concat();
+    let world = World::with(JOURNAL, text + &expired_line("e") + "\n");
     fs::write(world.beside("state"), "3").unwrap();
     world
 }
@@ -135,12 +132,9 @@ fn as_nobody(world: &World, args: &[&str]) -> Answer {
         fs::copy(assert_cmd::cargo::cargo_bin!("cruxctl"), &binary).unwrap();
         set_mode(binary.parent().unwrap(), 0o755);
     }
-    let plain = world.command(args);
-    let mut command = Command::new("setpriv");
+    let mut command = world.surround(Command::new("setpriv"));
     let id = NOBODY.to_string();
-    command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]).arg(binary).args(args).env_clear();
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.current_dir(plain.get_current_dir().unwrap()).stdin(Stdio::null());
+    command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]).arg(binary).args(args);
     Answer::from(command.output().unwrap())
 }
 
@@ -151,17 +145,16 @@ fn in_a_directory_that_only_others_may_write_reading_works_in_full_and_writing_i
         let world = world();
         if locked {
             world.run(&["journal", "repair", "--apply"]).ends(0);
-            set_mode(&world.dir().join("cruxctl"), 0o755);
-            set_mode(&world.dir().join("cruxctl/lock"), 0o644);
+            set_mode(&world.dir().join("cruxctl/lock"), 0o444);
+            set_mode(&world.dir().join("cruxctl"), 0o555);
         }
-        set_mode(&world.dir().join(JOURNAL), 0o644);
+        set_mode(&world.dir().join(JOURNAL), 0o444);
         let answers = answers(&world);
         set_mode(&world.dir(), 0o555);
-        if is_root() {
-            only_reads(&world, &answers, &|args| as_nobody(&world, args));
-        } else {
-            set_mode(&world.dir().join(JOURNAL), 0o444);
-            only_reads(&world, &answers, &|args| world.run(args));
+        // No mode keeps root out.
+        only_reads(&world, &answers, &|args| if is_root() { as_nobody(&world, args) } else { world.run(args) });
+        if locked {
+            set_mode(&world.dir().join("cruxctl"), 0o755);
         }
         set_mode(&world.dir(), 0o755);
     }

@@ -305,13 +305,10 @@ impl World {
     /// A command of this world under `strace` with these options, not yet run. Its calls go to `trace` beside the data
     /// directory, its standard output to `out` there: so its writes can be told by their path.
     pub fn strace(&self, options: &[&str], args: &[&str]) -> Command {
-        let plain = self.command(args);
-        let mut command = Command::new("strace");
+        let mut command = self.surround(Command::new("strace"));
         command.args(["-f", "-qq", "-y", "-s", "65536", "-o"]).arg(self.beside("trace")).args(options);
-        command.arg("--").arg(plain.get_program()).args(plain.get_args()).env_clear();
-        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.current_dir(plain.get_current_dir().unwrap()).stdin(Stdio::null());
-        command.stdout(fs::File::create(self.beside("out")).unwrap()).stderr(Stdio::piped());
+        command.arg("--").arg(assert_cmd::cargo::cargo_bin!("cruxctl")).args(args);
+        command.stdout(fs::File::create(self.beside("out")).unwrap());
         command
     }
 
@@ -330,6 +327,14 @@ impl World {
         let trace = String::from_utf8_lossy(&fs::read(self.beside("trace")).unwrap()).into_owned();
         let call = |line: &str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').to_owned();
         Traced { answer, calls: trace.lines().map(call).collect() }
+    }
+
+    /// Gives another program, which will run `cruxctl`, the surroundings that a command of this world has.
+    pub fn surround(&self, mut other: Command) -> Command {
+        let own = self.command(&[]);
+        other.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        other.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        other
     }
 
     /// Appends bytes to a file of the data directory, as somebody does who takes no lock.
@@ -384,3 +389,8 @@ pub const WRITERS: [&[&str]; 7] = [
     &["journal", "repair", "--apply"],
     &["journal", "compact", "sessions"],
 ];
+
+/// A `store` line of a session that has expired, without its line end.
+pub fn expired_line(id: &str) -> String {
+    session_line(id, "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\"")
+}
