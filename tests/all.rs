@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails must fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
+mod concurrency;
+mod crash;
 mod docs;
 mod errors;
 mod journal_verbs;
 mod law;
 mod output;
+mod pipes;
 mod sessions;
+mod storage;
 mod support;
