@@ -318,8 +318,11 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
             Some(visible) if !id.is_empty() && visible.starts_with(id) && near.len() < 5 => {
                 near.push(visible.to_owned())
             }
-            // An agent is told nothing of others.
-            None if *scope == Scope::Unscoped && scope::split(&found.id).1 == id && elsewhere.len() < 5 => {
+            // An agent is told of ids that belong to nobody, and nothing of other agents.
+            None if (*scope == Scope::Unscoped || !found.id.starts_with(scope::PREFIX))
+                && scope::split(&found.id).1 == id
+                && elsewhere.len() < 5 =>
+            {
                 elsewhere.push(found.id.into_owned())
             }
             _ => {}
@@ -416,7 +419,6 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         None => None,
     };
     let state = input::state(args.file.as_deref(), most)?;
-    let state_is_read = state.daemon_loses.is_none();
     if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
         let message = format!("the daemon would lose this session: {why}");
         return Err(Error::new(Code::RefusedDaemonUnreadable, message)
@@ -462,7 +464,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         archive_reason: None,
         actor: args.actor.as_deref().or(context.agent.as_deref()).map(|a| Cow::Owned(a.to_owned())),
         others: String::new(),
-        daemon_reads: state_is_read,
+        exact: true,
     };
     let line = new.line();
     append::check_length(&JOURNAL, &line)?;
@@ -647,10 +649,11 @@ fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Loa
 
 /// What JSON text cannot hold cannot be written again.
 fn writable(found: &Session<'_>) -> Result<()> {
-    if !found.id.starts_with(RAW_ID) {
+    if found.exact {
         return Ok(());
     }
-    let message = format!("the id {:?} holds half of a surrogate pair; no record can be written for it", found.id);
+    let message =
+        format!("session {:?} has half of a surrogate pair in a text: it cannot be written again as it is", found.id);
     Err(Error::new(Code::RefusedDaemonUnreadable, message).hint("cruxctl journal repair sessions --for-daemon"))
 }
 
@@ -662,7 +665,9 @@ fn delete(context: &mut Context, args: &Change) -> Result<()> {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
-    writable(&found)?;
+    if found.id.starts_with(RAW_ID) {
+        writable(&found)?;
+    }
     let mut done = Done { action: "delete", id: &args.one.id, session: Some(&found), span: None };
     if let Some(lock) = lock {
         done.span = write(context, &lock, &[session::delete_line(&stored)])?.spans.first().copied();
@@ -687,11 +692,6 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
     };
     let found = session(&line)?;
     writable(&found)?;
-    if !found.daemon_reads {
-        let message = format!("the daemon cannot read session {:?}, and would not read it archived", args.one.id);
-        let hint = "cruxctl journal check sessions --for-daemon";
-        return Err(Error::new(Code::RefusedDaemonUnreadable, message).hint(hint));
-    }
     let now = context.env.now();
     let new = Session {
         updated_at: now,
@@ -735,7 +735,9 @@ fn reap(context: &mut Context, args: &Reap) -> Result<()> {
             out_of_scope += 1;
             continue;
         };
-        writable(&found)?;
+        if found.id.starts_with(RAW_ID) {
+            writable(&found)?;
+        }
         lines.push(session::delete_line(&found.id));
         ids.push(id.to_owned());
     }

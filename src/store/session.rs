@@ -106,15 +106,15 @@ pub struct Session<'a> {
     pub actor: Option<Cow<'a, str>>,
     /// Members that this version does not know, as written, each with its comma in front.
     pub others: String,
-    /// Whether the daemon reads the record.
-    pub daemon_reads: bool,
+    /// Whether its texts can be written again as they are: half of a surrogate pair cannot.
+    pub exact: bool,
 }
 
 impl<'a> Session<'a> {
     /// Reads a `store` line of the journal; `None` where it is none.
     #[must_use]
     pub fn read(line: &'a [u8]) -> Option<Session<'a>> {
-        let Reading::Event { event, quirks, .. } = shape::read(&SHAPE, line) else { return None };
+        let Reading::Event { event, .. } = shape::read(&SHAPE, line) else { return None };
         let doc = event.record;
         let time = |name| doc.time(name).map(|time| time.to_utc());
         Some(Session {
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
             archive_reason: doc.text("archive_reason"),
             actor: doc.text("actor"),
             others: others(&doc, event.members.raw("session").unwrap_or_default()),
-            daemon_reads: quirks.none(),
+            exact: ["session_id", "actor", "archive_reason"].iter().all(|name| is_exact(&doc, name)),
         })
     }
 
@@ -192,6 +192,11 @@ struct Tail<'a> {
     archive_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<&'a str>,
+}
+
+/// Whether a text member is absent or can be written again as it is.
+fn is_exact(doc: &Members<'_>, name: &str) -> bool {
+    doc.raw(name).is_none_or(|raw| json::whole(raw, 0).is_ok_and(|(_, quirks)| quirks.none()))
 }
 
 /// The members of an object document that no version before this one knows.

@@ -128,8 +128,11 @@ fn tell(
     for (journal, plan, manifest) in plans {
         let printer = &mut context.printer;
         match manifest {
-            // What was done stands in the manifest.
-            Some(manifest) => quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry))?,
+            // What was done stands in the manifest, and stays done where that cannot be read.
+            Some(manifest) => match quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry)) {
+                Err(error) if error.code != Code::EnvironmentStdout => printer.note(&error.message),
+                told => told?,
+            },
             None if plan.edits > 0 => {
                 let opened = replay::open(&context.dir, journal)?;
                 repair::plan(&opened, journal, options, &mut |edit| edit_row(printer, journal, edit))?;
