@@ -339,6 +339,7 @@ impl<'s> Line<'s> {
         {
             before.span.len += finding.span.len;
             before.reaction = before.reaction.max(finding.reaction);
+            before.class = Class::NotJson;
             before.why = "more of the same".to_owned();
             return Ok(());
         }
