@@ -11,6 +11,7 @@ use super::{Context, input, moment, plural};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append::{self, Appended};
+use crate::journal::live::LastWins;
 use crate::journal::lock::Lock;
 use crate::journal::replay::{self, Opened, Seen};
 use crate::journal::scan::Item;
@@ -18,7 +19,7 @@ use crate::journal::shape::RAW_ID;
 use crate::journal::{Replay, Span};
 use crate::render::{Group, Value, quoted};
 use crate::store::scope::{self, Scope};
-use crate::store::session::{self, JOURNAL, Session, Sessions};
+use crate::store::session::{self, JOURNAL, Session};
 
 /// The largest state that is written unless a flag or variable raises it.
 const MAX_STATE_BYTES: u64 = 16 << 20;
@@ -207,13 +208,13 @@ pub fn run(context: &mut Context, args: SessionArgs) -> Result<()> {
 /// The journal of sessions as one verb sees it.
 struct Loaded {
     opened: Opened,
-    live: Sessions,
+    live: LastWins,
     seen: Seen,
 }
 
 impl Loaded {
     fn from(opened: Opened) -> Result<Loaded> {
-        let mut live = Sessions::default();
+        let mut live = LastWins::default();
         let seen = opened.scan(
             &JOURNAL,
             &mut |record| {
@@ -261,7 +262,7 @@ impl Loaded {
     /// The line of a live session that this scope sees, and its place.
     fn line(&self, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
         let stored = scope.stored(id);
-        let span = scope.visible(&stored).and_then(|_| self.live.0.get(&stored));
+        let span = scope.visible(&stored).and_then(|_| self.live.get(&stored));
         let Some(span) = span else { return Ok(None) };
         Ok(Some((self.opened.read(span)?, span)))
     }
@@ -310,7 +311,7 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
     let mut near = Vec::new();
     let mut elsewhere = Vec::new();
     // A script that asks whether a session exists must not wait for suggestions.
-    let spans = if loaded.live.live() <= SUGGEST_AMONG { loaded.live.0.spans() } else { Vec::new() };
+    let spans = if loaded.live.live() <= SUGGEST_AMONG { loaded.live.spans() } else { Vec::new() };
     for span in spans {
         let line = loaded.opened.read(span)?;
         let Some(found) = Session::read(&line) else { continue };
@@ -561,7 +562,7 @@ fn list(context: &mut Context, args: &List) -> Result<()> {
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
     let loaded = Loaded::read(context, true)?;
-    let mut spans = loaded.live.0.spans();
+    let mut spans = loaded.live.spans();
     spans.reverse();
     if args.sort != Sort::Written {
         spans = sorted(&loaded, spans, args.sort)?;
@@ -725,7 +726,7 @@ fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     let mut lines = Vec::new();
     let mut ids = Vec::new();
     let mut out_of_scope = 0u64;
-    for span in loaded.live.0.spans() {
+    for span in loaded.live.spans() {
         let line = loaded.opened.read(span)?;
         let found = session(&line)?;
         if !found.expired(now) {

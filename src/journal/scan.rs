@@ -10,7 +10,8 @@ use std::path::Path;
 
 use super::finding::{Class, Finding, HEAD, Possible, Reaction, Span};
 use super::json::Quirks;
-use super::shape::{self, Event, Reading, Shape};
+use super::read::{self, Reading};
+use super::shape::{Event, Shape};
 use super::split::{self, Bad, Part};
 use crate::error::{Code, Error, Result};
 
@@ -259,7 +260,7 @@ impl<'s> Line<'s> {
         if !terminated || simdutf8::basic::from_utf8(body).is_err() {
             return Ok(false);
         }
-        match shape::read(self.shape, body) {
+        match read::read(self.shape, body) {
             Reading::Event { event, end, quirks } if end == body.len() => {
                 self.record(&event, at + inside.start as u64, body, quirks, take)?;
                 Ok(true)

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use super::finding::Class;
 use super::json::Quirks;
-use super::shape::{self, Event, Reading, Shape};
+use super::read::{self, Reading};
+use super::shape::{self, Event, Shape};
 
 /// How far behind a record's first byte the reading of a fragment in front of it can get: a fragment cut inside a
 /// string reads `{"` as its end and fails at the letter behind, one later where the record has a space there.
@@ -150,7 +151,7 @@ fn read_at<'a>(
 ) -> Result<(Part<'a>, usize), Box<Unread>> {
     let bad =
         |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: Vec::new() };
-    let (mut unread, end) = match shape::read(shape, &text[from..]) {
+    let (mut unread, end) = match read::read(shape, &text[from..]) {
         Reading::Event { event, end, quirks } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use crate::journal::finding::Span;
 use crate::journal::live::{IdKey, KeyMap, Place};
+use crate::journal::read;
 use crate::journal::scan::Record;
-use crate::journal::shape::{self, Daemon, Event, Member, Members, Need, Op, Shape, Type};
+use crate::journal::shape::{Daemon, Event, Member, Members, Need, Op, Shape, Type};
 use crate::journal::{Journal, Replay};
 
 const fn required(name: &'static str, ty: Type) -> Member {
@@ -328,7 +329,7 @@ fn sorted(ids: &[Cow<'_, str>]) -> Vec<IdKey> {
 /// The id of a fact's own text.
 #[must_use]
 pub fn id_of(fact: &[u8]) -> Option<String> {
-    let members = shape::read_record(FACT, fact)?;
+    let members = read::read_record(FACT, fact)?;
     members.id("fact_id").map(Cow::into_owned)
 }
 

@@ -6,7 +6,8 @@ pub mod scope;
 pub mod session;
 
 use crate::journal::Journal;
-use crate::journal::shape::{self, Event, Reading};
+use crate::journal::read::{self, Reading};
+use crate::journal::shape::{self, Event};
 
 /// The daemon's journals, in the order in which verbs name them.
 pub const JOURNALS: [&Journal; 3] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL];
@@ -24,7 +25,7 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
         // A fact's span is the fact itself: many may share a line.
         return (fact::id_of(bytes).unwrap_or_default(), bytes);
     }
-    let Reading::Event { event, .. } = shape::read(journal.shape, bytes) else { return (String::new(), bytes) };
+    let Reading::Event { event, .. } = read::read(journal.shape, bytes) else { return (String::new(), bytes) };
     let id = crate::journal::split::event_id(&event).unwrap_or_default();
     let record = event.members.names.iter().find(|m| matches!(m.ty, shape::Type::Record(_)));
     (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))

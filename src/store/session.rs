@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
-use crate::journal::finding::Span;
+use crate::journal::Journal;
 use crate::journal::json::{self, Squeeze};
-use crate::journal::live::{Effect, LastWins};
-use crate::journal::scan::Record;
-use crate::journal::shape::{self, Daemon, Member, Members, Need, Op, Reading, Shape, Type};
-use crate::journal::{Journal, Replay};
+use crate::journal::live::LastWins;
+use crate::journal::read::{self, Reading};
+use crate::journal::shape::{Daemon, Member, Members, Need, Op, Shape, Type};
 
 /// The members of a session document, in the daemon's order.
 pub const SESSION: &[Member] = &[
@@ -49,39 +48,13 @@ static SHAPE: Shape = Shape {
 
 /// The journal of sessions.
 pub static JOURNAL: Journal =
-    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(Sessions::default()) };
+    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(LastWins::default()) };
 
 /// Arrays and objects that are open around a state in its line.
 pub const DEPTH_AROUND_STATE: usize = 2;
 
 /// The longest id that may be created, in bytes.
 pub const LONGEST_ID: usize = 1024;
-
-/// The live sessions.
-#[derive(Default)]
-pub struct Sessions(pub LastWins);
-
-impl Replay for Sessions {
-    fn record(&mut self, record: &Record<'_>) {
-        let event = record.event;
-        let effect = match event.op.name {
-            "store" => event.record.id("session_id").map(Effect::Put),
-            _ => event.members.id("session_id").map(Effect::Delete),
-        };
-        if let Some(effect) = effect {
-            self.0.apply(&effect, record.span);
-        }
-    }
-    fn live(&self) -> u64 {
-        self.0.len()
-    }
-    fn live_bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-    fn spans(&self) -> Vec<Span> {
-        self.0.spans()
-    }
-}
 
 /// A stored session. Texts and state are the journal's.
 #[derive(Clone, Debug)]
@@ -114,7 +87,7 @@ impl<'a> Session<'a> {
     /// Reads a `store` line of the journal; `None` where it is none.
     #[must_use]
     pub fn read(line: &'a [u8]) -> Option<Session<'a>> {
-        let Reading::Event { event, .. } = shape::read(&SHAPE, line) else { return None };
+        let Reading::Event { event, .. } = read::read(&SHAPE, line) else { return None };
         let doc = event.record;
         let time = |name| doc.time(name).map(|time| time.to_utc());
         Some(Session {
