@@ -9,10 +9,11 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, examples};
+use super::{Cli, Context, examples, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::journal::Class;
+use crate::render::Group;
 
 /// Arguments of `cruxctl completions`.
 #[derive(Args, Debug)]
@@ -89,7 +90,7 @@ fn collect(command: &clap::Command, path: &str, pages: &mut Vec<(String, Vec<u8>
     let _ = man.render(&mut page);
     let _ = sections(path).to_writer(&mut page);
     pages.push((format!("{name}.1"), page));
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         collect(sub, &format!("{path} {}", sub.get_name()), pages);
     }
 }
@@ -108,6 +109,20 @@ fn sections(path: &str) -> Roff {
     }
     roff.control("PP", []);
     roff.text([roman("Where two apply: 8 before 7, 6, 5, 4, 2, 3, 1, 0.")]);
+    let groups = groups(path);
+    if !groups.is_empty() {
+        roff.control("SH", ["PLAIN OUTPUT"]);
+        roff.text([roman("Fields are separated by tabs, in this order:")]);
+        for group in groups {
+            roff.control("PP", []);
+            let kind = if groups.len() > 1 { format!("{} ", group.one) } else { String::new() };
+            roff.text([bold(kind), roman(group.columns.join(", "))]);
+        }
+        if groups.len() > 1 {
+            roff.control("PP", []);
+            roff.text([roman("The word in front is the first field. The lines at the end are a name and a value.")]);
+        }
+    }
     if path == "cruxctl journal check" {
         roff.control("SH", ["FINDINGS"]);
         for class in Class::ALL {
@@ -151,6 +166,22 @@ fn sections(path: &str) -> Roff {
         roff.control("RE", []);
     }
     roff
+}
+
+/// The rows that a verb writes.
+fn groups(path: &str) -> &'static [Group] {
+    match path {
+        "cruxctl session list" => session::list::LISTED,
+        "cruxctl session put"
+        | "cruxctl session delete"
+        | "cruxctl session archive"
+        | "cruxctl session unarchive"
+        | "cruxctl session reap" => session::view::CHANGED,
+        "cruxctl journal check" => journal::check::CHECKED,
+        "cruxctl journal repair" => journal::repair::PLANNED,
+        "cruxctl journal compact" => journal::compact::COMPACTED,
+        _ => &[],
+    }
 }
 
 /// What the severities of findings mean, in the words of the manual.

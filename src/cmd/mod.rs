@@ -29,7 +29,7 @@ use crate::store::scope::Scope;
 /// A data directory holds what AI agents are doing (sessions), how it turned out (cases) and what they know (facts).
 /// It is the Crux daemon's own: whatever the daemon writes is read, and whatever is written, the daemon reads.
 #[derive(Debug, Parser)]
-#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100, args_override_self = true)]
+#[command(name = "cruxctl", version, max_term_width = 100, args_override_self = true)]
 pub struct Cli {
     /// The noun.
     #[command(subcommand)]

@@ -22,7 +22,8 @@ pub struct Check {
     pub for_daemon: bool,
 }
 
-const CHECKED: &[Group] = &[
+/// What a check says.
+pub const CHECKED: &[Group] = &[
     Group {
         name: "findings",
         one: "finding",

@@ -22,7 +22,8 @@ pub struct Compact {
     pub dry_run: bool,
 }
 
-const COMPACTED: &[Group] = &[Group {
+/// What a compaction says.
+pub const COMPACTED: &[Group] = &[Group {
     name: "journals",
     one: "journal",
     columns: &["journal", "before_bytes", "after_bytes", "live", "foreign", "dropped", "dry_run"],

@@ -39,7 +39,8 @@ pub struct Repair {
     pub dry_run: bool,
 }
 
-const PLANNED: &[Group] = &[
+/// What a plan or a repair says.
+pub const PLANNED: &[Group] = &[
     Group {
         name: "edits",
         one: "edit",

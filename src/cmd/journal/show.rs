@@ -30,7 +30,8 @@ pub struct Show {
     pub id: Option<String>,
 }
 
-const SHOWN: &[Group] = &[Group {
+/// What is said of a line.
+pub const SHOWN: &[Group] = &[Group {
     name: "lines",
     one: "line",
     columns: &["line", "offset", "length", "text"],

@@ -50,7 +50,8 @@ pub struct List {
     pub limit: Option<u64>,
 }
 
-const LISTED: &[Group] = &[Group {
+/// What a list says of each session.
+pub const LISTED: &[Group] = &[Group {
     name: "sessions",
     one: "session",
     columns: &["id", "updated_at", "bytes", "tokens", "expires_at", "expired", "archived", "actor"],

@@ -5,7 +5,7 @@ pub mod change;
 pub mod get;
 pub mod list;
 pub mod put;
-mod view;
+pub mod view;
 
 use clap::{Args, Subcommand};
 

@@ -149,7 +149,8 @@ pub(super) fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str
     Ok(error)
 }
 
-const CHANGED: &[Group] = &[Group {
+/// What is said of each change.
+pub const CHANGED: &[Group] = &[Group {
     name: "changed",
     one: "changed",
     columns: &["action", "id", "hash", "bytes", "tokens", "offset", "dry_run"],
