@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails must fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
+mod compat;
 mod law;
 mod support;
