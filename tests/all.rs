@@ -4,5 +4,6 @@
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
 mod compat;
+mod docs;
 mod law;
 mod support;

@@ -28,18 +28,28 @@ pub struct ManArgs {
     pub folder: PathBuf,
 }
 
-/// The whole command tree with its examples.
+/// The whole command tree, with its examples behind each command's help.
 #[must_use]
 pub fn tree() -> clap::Command {
-    let mut command = Cli::command();
-    command.build();
-    command
+    with_examples(Cli::command(), "cruxctl")
+}
+
+fn with_examples(command: clap::Command, path: &str) -> clap::Command {
+    let mut help = String::new();
+    for (what, line) in examples::of(path) {
+        help.push_str(&format!("\n  {what}:\n      {line}\n"));
+    }
+    let command = if help.is_empty() { command } else { command.after_long_help(format!("Examples:{help}")) };
+    command.mut_subcommands(|sub| {
+        let path = format!("{path} {}", sub.get_name());
+        with_examples(sub, &path)
+    })
 }
 
 /// Prints a shell's completion script.
 pub fn completions(context: &mut Context, args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "cruxctl", &mut script);
+    clap_complete::generate(args.shell, &mut tree(), "cruxctl", &mut script);
     context.printer.raw(&script)
 }
 
@@ -58,14 +68,19 @@ pub fn man(context: &mut Context, args: &ManArgs) -> Result<()> {
 #[must_use]
 pub fn pages() -> Vec<(String, Vec<u8>)> {
     let mut pages = Vec::new();
-    collect(&tree(), "cruxctl", &mut pages);
+    // The manual has its examples in a section of their own.
+    let mut command = Cli::command();
+    command.build();
+    collect(&command, "cruxctl", &mut pages);
     pages
 }
 
 fn collect(command: &clap::Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) {
     let name = path.replace(' ', "-");
     let named = command.clone().name(name.clone()).display_name(name.clone()).bin_name(path.to_owned());
-    let man = Man::new(named).title(name.to_uppercase()).source("cruxctl").manual("cruxctl manual");
+    let man = Man::new(named).title(name.to_uppercase());
+    // The version stands where a date would: it changes when the page does.
+    let man = man.date(concat!("cruxctl ", env!("CARGO_PKG_VERSION"))).source("cruxctl").manual("cruxctl manual");
     let mut page = Vec::new();
     // Writing to a vector cannot fail.
     let _ = man.render(&mut page);
@@ -90,6 +105,13 @@ fn sections(path: &str) -> Roff {
     }
     roff.control("PP", []);
     roff.text([roman("Where two apply: 8 before 7, 6, 5, 4, 2, 3, 1, 0.")]);
+    if !matches!(path, "cruxctl completions" | "cruxctl man") {
+        roff.control("SH", ["BESIDE A RUNNING DAEMON"]);
+        for paragraph in BESIDE {
+            roff.control("PP", []);
+            roff.text([roman(*paragraph)]);
+        }
+    }
     roff.control("SH", ["ENVIRONMENT"]);
     for (name, what) in env::VARIABLES {
         roff.control("TP", []);
@@ -115,6 +137,14 @@ fn sections(path: &str) -> Roff {
     }
     roff
 }
+
+/// What holds while a daemon runs on the same directory, in the words of the manual.
+pub const BESIDE: &[&str] = &[
+    "A running daemon reads its journals only when it starts. What is appended here it sees at its next start; until \
+     then its own next write of the same session wins.",
+    "It takes no lock. Sessions and cases may be appended beside it. Stop it before journal repair --apply and \
+     journal compact: what it appends meanwhile is carried over, but what it holds in memory is its own.",
+];
 
 /// The files in a data directory, in the words of the manual.
 pub const FILES: &[(&str, &str)] = &[

@@ -18,9 +18,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Store a state for an hour and a half", "echo '{\"step\":1}' | cruxctl session put build-42 --ttl 90m"),
             ("Store a file's JSON as agent alice", "cruxctl session put build-42 --agent alice --file state.json"),
+            ("Remember what it is now", "hash=$(cruxctl session show build-42 --json | jq -r .hash)"),
             (
                 "Change it only if nobody else has",
-                "hash=$(cruxctl session show build-42 --json | jq -r .hash); echo '{\"step\":2}' | cruxctl session put build-42 --if-match \"$hash\"",
+                "echo '{\"step\":2}' | cruxctl session put build-42 --if-match $hash",
             ),
         ],
     ),

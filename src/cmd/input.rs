@@ -65,7 +65,7 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
             squeeze = Some(begun);
         }
         // White space behind the value is not part of it, so a little more than the limit may come.
-        if text.len() as u64 > most + BLOCK as u64 {
+        if text.len() as u64 > most.saturating_add(BLOCK as u64) {
             return Err(too_large(&format!("more than {read}"), most));
         }
     }

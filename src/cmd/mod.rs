@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
@@ -156,7 +156,7 @@ impl Context {
 
 /// Runs one command line. `stdout_closed`: standard output was closed when the process began.
 pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
-    let matches = match Cli::command().try_get_matches_from(&argv) {
+    let matches = match docs::tree().try_get_matches_from(&argv) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &argv, stdout_closed),
     };
@@ -173,9 +173,9 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
         printer.error(&error);
         return error.status();
     }
-    let mut context = match context(&cli.global, printer) {
-        Ok(context) => context,
-        Err((mut printer, error)) => {
+    let mut context = match resolve(&cli.global) {
+        Ok(resolved) => resolved.with(printer),
+        Err(error) => {
             printer.error(&error);
             return error.status();
         }
@@ -217,32 +217,43 @@ fn settings(global: &Global, stdout_closed: bool) -> (Settings, Option<Error>) {
     (Settings { format, null: global.null, quiet: global.quiet, color, stdout_closed }, unknown)
 }
 
-fn context(global: &Global, printer: Printer) -> std::result::Result<Context, (Printer, Error)> {
-    let resolve = || -> Result<(Env, DataDir, Option<String>)> {
-        let env = Env::read()?;
-        let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
-            let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
-            Error::new(Code::UsageArguments, message)
-        })?;
-        let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
-        if let Some(agent) = &agent {
-            input::check_agent(agent)?;
-        }
-        Ok((env, DataDir { root }, agent))
-    };
-    match resolve() {
-        Ok((env, dir, agent)) => Ok(Context {
-            env,
-            dir,
-            agent,
-            lock_timeout: global.lock_timeout,
-            sync: !global.no_sync,
-            damaged_ok: global.damaged_ok || env::truthy("CRUXCTL_DAMAGED_OK"),
-            printer,
-            status: 0,
-        }),
-        Err(error) => Err((printer, error)),
+/// What flags and environment come to.
+struct Resolved {
+    env: Env,
+    dir: DataDir,
+    agent: Option<String>,
+    lock_timeout: Duration,
+    sync: bool,
+    damaged_ok: bool,
+}
+
+impl Resolved {
+    fn with(self, printer: Printer) -> Context {
+        let Resolved { env, dir, agent, lock_timeout, sync, damaged_ok } = self;
+        Context { env, dir, agent, lock_timeout, sync, damaged_ok, printer, status: 0 }
     }
+}
+
+fn resolve(global: &Global) -> Result<Resolved> {
+    let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
+        let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
+        Error::new(Code::UsageArguments, message)
+    })?;
+    if root.as_os_str().is_empty() {
+        return Err(Error::new(Code::UsageArguments, "--data-dir is empty"));
+    }
+    let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
+    if let Some(agent) = &agent {
+        input::check_agent(agent)?;
+    }
+    Ok(Resolved {
+        env: Env::read()?,
+        dir: DataDir { root },
+        agent,
+        lock_timeout: global.lock_timeout,
+        sync: !global.no_sync,
+        damaged_ok: global.damaged_ok || env::truthy("CRUXCTL_DAMAGED_OK"),
+    })
 }
 
 /// Tells a wrong command line; help and version are answers.

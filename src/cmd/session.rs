@@ -223,11 +223,11 @@ impl Loaded {
         Ok(Loaded { opened, live, seen })
     }
 
-    /// Reads without a lock.
-    fn read(context: &mut Context) -> Result<Loaded> {
+    /// Reads without a lock. `answers`: what is read is the answer, so that damage counts.
+    fn read(context: &mut Context, answers: bool) -> Result<Loaded> {
         missing_folder(context);
         let loaded = Loaded::from(replay::open(&context.dir, &JOURNAL)?)?;
-        context.tell_damage(&JOURNAL, &loaded.seen, true);
+        context.tell_damage(&JOURNAL, &loaded.seen, answers);
         Ok(loaded)
     }
 
@@ -282,6 +282,9 @@ fn session(line: &[u8]) -> Result<Session<'_>> {
     })
 }
 
+/// Among how many sessions one that was not found is looked for under other names.
+const SUGGEST_AMONG: u64 = 20_000;
+
 /// "No such session", with what else it might have been.
 fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result<Error> {
     let shown: String = id.chars().take(200).collect();
@@ -293,7 +296,9 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
     let mut error = Error::new(Code::NoSession, message);
     let mut near = Vec::new();
     let mut elsewhere = Vec::new();
-    for span in loaded.live.0.spans() {
+    // A script that asks whether a session exists must not wait for suggestions.
+    let spans = if loaded.live.live() <= SUGGEST_AMONG { loaded.live.0.spans() } else { Vec::new() };
+    for span in spans {
         let line = loaded.opened.read(span)?;
         let Some(found) = Session::read(&line) else { continue };
         match scope.visible(&found.id) {
@@ -402,7 +407,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
             .hint("store it all the same: --allow-daemon-unreadable"));
     }
     let (lock, loaded) = if args.dry_run {
-        (None, Loaded::read(context)?)
+        (None, Loaded::read(context, false)?)
     } else {
         let (lock, loaded) = Loaded::locked(context)?;
         (Some(lock), loaded)
@@ -454,7 +459,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
 
 fn get(context: &mut Context, args: &Get) -> Result<()> {
     let scope = context.scope(args.one.all_agents);
-    let loaded = Loaded::read(context)?;
+    let loaded = Loaded::read(context, true)?;
     let Some((line, _)) = loaded.line(&scope.stored(&args.one.id))? else {
         return Err(absent(context, &loaded, &scope, &args.one.id)?);
     };
@@ -492,7 +497,7 @@ fn get(context: &mut Context, args: &Get) -> Result<()> {
 
 fn show(context: &mut Context, args: &One) -> Result<()> {
     let scope = context.scope(args.all_agents);
-    let loaded = Loaded::read(context)?;
+    let loaded = Loaded::read(context, true)?;
     let Some((line, span)) = loaded.line(&scope.stored(&args.id))? else {
         return Err(absent(context, &loaded, &scope, &args.id)?);
     };
@@ -535,7 +540,7 @@ fn list(context: &mut Context, args: &List) -> Result<()> {
     let scope = context.scope(args.all_agents);
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
-    let loaded = Loaded::read(context)?;
+    let loaded = Loaded::read(context, true)?;
     let mut spans = loaded.live.0.spans();
     spans.reverse();
     if args.sort != Sort::Written {
@@ -615,7 +620,7 @@ fn sorted(loaded: &Loaded, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
 /// The lock where something is written, and what is there.
 fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Loaded)> {
     if dry_run || !context.dir.root.exists() {
-        return Ok((None, Loaded::read(context)?));
+        return Ok((None, Loaded::read(context, false)?));
     }
     let (lock, loaded) = Loaded::locked(context)?;
     Ok((Some(lock), loaded))

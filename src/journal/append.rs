@@ -53,6 +53,7 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
     let path = dir.journal(journal);
     let (mut file, new) = dir.open_append(&path)?;
     let mut done = Appended::default();
+    let mut tries = 0;
     let start = loop {
         let len = files::metadata(&file, &path)?.len();
         let mut last = [b'\n'];
@@ -91,7 +92,8 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         }
         // A daemon's line came in between and its line end is still to come: write once more, on a line of its own.
         // Every record may be read twice and means the same.
-        if done.notes.len() as u32 >= TRIES {
+        tries += 1;
+        if tries >= TRIES {
             let message = format!("{} keeps changing: another program writes to it", path.display());
             return Err(unknown(message));
         }

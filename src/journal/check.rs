@@ -127,8 +127,7 @@ pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| {
             let ours = journals.iter().any(|j| j.file == name);
-            let stem = |j: &&Journal| name.contains(j.name) && name.contains(".jsonl");
-            !ours && journals.iter().any(|j| stem(&j))
+            !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
         })
         .collect();
     names.sort();

@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use super::Journal;
 use super::finding::Span;
 use crate::error::{Code, Error, Result};
@@ -47,27 +49,22 @@ impl DataDir {
     /// Makes the data directory and `folder` inside it, as far as they are missing.
     pub fn make(&self, folder: &Path) -> Result<()> {
         make_folder(&self.root)?;
-        if folder != self.root {
-            make_folder(&self.own())?;
-            make_folder(folder)?;
-            self.give(folder)?;
-        }
-        self.give(&self.own())
-    }
-
-    /// Gives what root has made to the owner of the data directory.
-    fn give(&self, path: &Path) -> Result<()> {
-        if let Ok(file) = File::open(path) {
-            self.give_file(&file, path)?;
+        for folder in [&*self.own(), folder] {
+            if make_folder(folder)? {
+                // A link in the folder's place is none of ours: it is not followed, and nothing behind it is given away.
+                let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+                let made = OpenOptions::new().read(true).custom_flags(raw(flags)).open(folder);
+                self.give(&made.map_err(|e| Error::io("open", folder, &e))?, folder)?;
+            }
         }
         Ok(())
     }
 
-    fn give_file(&self, file: &File, path: &Path) -> Result<()> {
+    /// Gives what root has just made to the owner of the data directory.
+    fn give(&self, made: &File, path: &Path) -> Result<()> {
         let owner = fs::metadata(&self.root).map_err(|e| Error::io("look at", &self.root, &e))?;
-        let own = file.metadata().map_err(|e| Error::io("look at", path, &e))?;
-        if own.uid() == 0 && owner.uid() != 0 {
-            fchown(file, Some(owner.uid()), Some(owner.gid())).map_err(|e| Error::io("give away", path, &e))?;
+        if metadata(made, path)?.uid() == 0 && owner.uid() != 0 {
+            fchown(made, Some(owner.uid()), Some(owner.gid())).map_err(|e| Error::io("give away", path, &e))?;
         }
         Ok(())
     }
@@ -75,17 +72,29 @@ impl DataDir {
     /// Opens a file of ours or a journal for reading and appending; makes it where it is missing. The flag says
     /// whether it is new.
     pub fn open_append(&self, path: &Path) -> Result<(File, bool)> {
-        check_kind(path)?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).mode(0o600).custom_flags(nonblocking());
-        match options.open(path) {
-            Ok(file) => Ok((file, false)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let file = options.create(true).open(path).map_err(|e| Error::io("create", path, &e))?;
-                self.give_file(&file, path)?;
-                Ok((file, true))
+        loop {
+            check_kind(path)?;
+            let mut options = OpenOptions::new();
+            options.read(true).append(true).mode(0o600).custom_flags(raw(OFlags::NONBLOCK));
+            match options.open(path) {
+                Ok(file) => return Ok((file, false)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("open", path, &error)),
             }
-            Err(error) => Err(Error::io("open", path, &error)),
+            match options.create_new(true).open(path) {
+                Ok(file) => {
+                    self.give(&file, path)?;
+                    return Ok((file, true));
+                }
+                // Another process was faster, or a link leads nowhere: that one is not followed, because what root
+                // makes behind it would be given to the owner of this directory.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.exists() => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let message = format!("{} is a link that leads nowhere", path.display());
+                    return Err(Error::new(Code::EnvironmentFileKind, message));
+                }
+                Err(error) => return Err(Error::io("create", path, &error)),
+            }
         }
     }
 
@@ -94,7 +103,7 @@ impl DataDir {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
         let file = options.open(path).map_err(|e| Error::io("create", path, &e))?;
-        self.give_file(&file, path)?;
+        self.give(&file, path)?;
         Ok(file)
     }
 }
@@ -104,7 +113,7 @@ pub fn open_read(path: &Path) -> Result<Option<File>> {
     if !check_kind(path)? {
         return Ok(None);
     }
-    match OpenOptions::new().read(true).custom_flags(nonblocking()).open(path) {
+    match OpenOptions::new().read(true).custom_flags(raw(OFlags::NONBLOCK)).open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("open", path, &error)),
@@ -124,13 +133,14 @@ fn check_kind(path: &Path) -> Result<bool> {
     Err(Error::new(Code::EnvironmentFileKind, message))
 }
 
-fn nonblocking() -> i32 {
-    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
+fn raw(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or(0)
 }
 
-fn make_folder(path: &Path) -> Result<()> {
+/// Makes a folder where it is missing; whether it was.
+fn make_folder(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
-        Ok(data) if data.is_dir() => return Ok(()),
+        Ok(data) if data.is_dir() => return Ok(false),
         Ok(_) => {
             let message = format!("{} is no folder", path.display());
             return Err(Error::new(Code::EnvironmentFileKind, message));
@@ -145,7 +155,7 @@ fn make_folder(path: &Path) -> Result<()> {
                 // decides.
                 let _ = sync_folder(parent);
             }
-            Ok(())
+            Ok(true)
         }
         Err(error) => Err(Error::io("create the folder", path, &error)),
     }

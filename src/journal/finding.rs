@@ -53,6 +53,28 @@ pub enum Severity {
 }
 
 impl Class {
+    /// Every class, in the order of the manual.
+    pub const ALL: [Class; 18] = [
+        Class::TornTail,
+        Class::Welded,
+        Class::NulGap,
+        Class::InvalidUtf8,
+        Class::NotJson,
+        Class::NotAnObject,
+        Class::TrailingBytes,
+        Class::MissingMember,
+        Class::WrongType,
+        Class::DuplicateMember,
+        Class::NoFinalNewline,
+        Class::Bom,
+        Class::TooDeep,
+        Class::NumberOutOfRange,
+        Class::LoneSurrogate,
+        Class::TooLong,
+        Class::ForeignSpace,
+        Class::UnknownOp,
+    ];
+
     /// The stable name.
     #[must_use]
     pub fn name(self) -> &'static str {

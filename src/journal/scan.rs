@@ -347,10 +347,7 @@ impl<'s> Line<'s> {
         if text.starts_with(b"\xEF\xBB\xBF") && at == self.start {
             start = 3;
             let why = "a UTF-8 byte order mark in front of the line".to_owned();
-            let mut finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], None);
-            if text.trim_ascii().len() == 3 {
-                finding.reaction = Reaction::Keeps;
-            }
+            let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], None);
             self.dirty = true;
             take(Item::Finding(finding, Bytes::Around))?;
         }

@@ -135,7 +135,7 @@ fn read_at<'a>(
     text: &'a [u8],
     from: usize,
     not_utf8: Option<usize>,
-) -> Result<(Part<'a>, usize), Unread> {
+) -> Result<(Part<'a>, usize), Box<Unread>> {
     let bad = |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: None };
     let (mut unread, end) = match shape::read(shape, &text[from..]) {
         Reading::Event { event, end, quirks } => {
@@ -172,7 +172,7 @@ fn read_at<'a>(
         unread.bad.at = at;
         unread.bad.why = "not UTF-8".to_owned();
     }
-    Err(unread)
+    Err(Box::new(unread))
 }
 
 /// Where the first record behind a fragment begins, if the fragment cannot go on with it.

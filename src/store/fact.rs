@@ -215,6 +215,28 @@ impl Facts {
         true
     }
 
+    fn replace_latest(&mut self, event: &Event<'_>) {
+        let own = chain(&event.record);
+        for replaced in event.members.texts("replaced_fact_ids") {
+            let replaced = IdKey::of(&replaced);
+            if self.known.get(&replaced).is_some_and(|fact| Some(fact.chain) == own) {
+                self.remove(replaced);
+            }
+        }
+    }
+
+    fn supersede(&mut self, key: IdKey, event: &Event<'_>) -> bool {
+        let Some(by) = event.members.id("by_fact_id").map(|id| IdKey::of(&id)) else { return false };
+        let tenant = self.known.get(&by).map(|fact| fact.tenant);
+        match self.known.get_mut(&key) {
+            Some(fact) if Some(fact.tenant) == tenant => {
+                fact.superseded_by = Some(by);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn consolidate(&mut self, event: &Event<'_>, place: Span) -> bool {
         let fact = &event.record;
         let Some(id) = fact.id("fact_id") else { return false };
@@ -308,76 +330,51 @@ impl Replay for Facts {
         let named = event.members.id("fact_id").or_else(|| event.members.id("canonical_fact_id"));
         let id = named.or_else(|| event.record.id("fact_id")).unwrap_or_default();
         let key = IdKey::of(&id);
-        match event.op.name {
-            "store" => {
-                if !self.store(&event.record, one) {
-                    self.skip(record.line, "store of a fact id that is known already", &id);
-                }
-            }
+        let known = "store of a fact id that is known already";
+        let skipped = match event.op.name {
+            "store" => (!self.store(&event.record, one)).then_some(known),
             "store_batch" => {
                 for (range, fact) in event.members.records("facts") {
                     if !self.store(&fact, place(range)) {
                         let id = fact.id("fact_id").unwrap_or_default();
-                        self.skip(record.line, "store of a fact id that is known already", &id);
+                        self.skip(record.line, known, &id);
                     }
                 }
+                None
             }
             "replace_latest" => {
-                let own = chain(&event.record);
-                for replaced in event.members.texts("replaced_fact_ids") {
-                    let replaced = IdKey::of(&replaced);
-                    if self.known.get(&replaced).is_some_and(|fact| Some(fact.chain) == own) {
-                        self.remove(replaced);
-                    }
-                }
-                if !self.store(&event.record, one) {
-                    self.skip(record.line, "store of a fact id that is known already", &id);
-                }
+                self.replace_latest(event);
+                (!self.store(&event.record, one)).then_some(known)
+            }
+            "delete" if self.is_source(key) => Some("delete of a source of an active consolidation"),
+            "delete" if self.sources.contains_key(&key) => {
+                Some("delete of a consolidated fact with recorded sources")
             }
             "delete" => {
-                if self.is_source(key) {
-                    self.skip(record.line, "delete of a source of an active consolidation", &id);
-                } else if self.sources.contains_key(&key) {
-                    self.skip(record.line, "delete of a consolidated fact with recorded sources", &id);
-                } else {
-                    self.delete(key);
-                }
+                self.delete(key);
+                None
             }
-            "supersede" => {
-                let by = event.members.id("by_fact_id").map(|id| IdKey::of(&id));
-                let by_tenant = by.and_then(|by| self.known.get(&by)).map(|fact| fact.tenant);
-                let own_tenant = self.known.get(&key).map(|fact| fact.tenant);
-                if self.is_source(key) {
-                    self.skip(record.line, "supersede of a source of an active consolidation", &id);
-                } else if by_tenant.is_none() || by_tenant != own_tenant {
-                    self.skip(record.line, "supersede of or by a fact that is absent or of another tenant", &id);
-                } else if let Some(fact) = self.known.get_mut(&key) {
-                    fact.superseded_by = by;
-                }
+            "supersede" | "clear_supersede" if self.is_source(key) => {
+                Some("supersession of a source of an active consolidation")
             }
+            "supersede" => (!self.supersede(key, event)).then_some("supersede across tenants or of absent facts"),
             "clear_supersede" => {
-                if self.is_source(key) {
-                    self.skip(record.line, "clear_supersede of a source of an active consolidation", &id);
-                } else if let Some(fact) = self.known.get_mut(&key) {
+                if let Some(fact) = self.known.get_mut(&key) {
                     fact.superseded_by = None;
                 }
+                None
             }
-            "consolidate" => {
-                if !self.consolidate(event, one) {
-                    self.skip(record.line, "consolidation that does not hold", &id);
-                }
-            }
+            "consolidate" => (!self.consolidate(event, one)).then_some("consolidation that does not hold"),
             "consolidation_provenance" => {
-                if !self.provenance(event) {
-                    self.skip(record.line, "consolidation provenance without its edges", &id);
-                }
+                (!self.provenance(event)).then_some("consolidation provenance without its edges")
             }
             "consolidate_undo" => {
-                if !self.undo(event) {
-                    self.skip(record.line, "undo of something else than the recorded consolidation", &id);
-                }
+                (!self.undo(event)).then_some("undo of something else than the recorded consolidation")
             }
-            _ => {}
+            _ => None,
+        };
+        if let Some(what) = skipped {
+            self.skip(record.line, what, &id);
         }
     }
 

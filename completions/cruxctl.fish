@@ -1,0 +1,393 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_cruxctl_global_optspecs
+    string join \n data-dir= agent= format= json 0/null q/quiet color= lock-timeout= no-sync damaged-ok h/help V/version
+end
+
+function __fish_cruxctl_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_cruxctl_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_cruxctl_using_subcommand
+    set -l cmd (__fish_cruxctl_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -s V -l version -d 'Print version'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "put" -d 'Store a state under an id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "list" -d 'List sessions, the one written last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "unarchive" -d 'Show an archived session in lists again'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l file -d 'Read the state from this file instead of standard input' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time, for example 90m' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l actor -d 'Who writes it [default: the agent]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l if-match -d 'Only if the current state has this BLAKE3 hash, as `session show` prints it' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l max-state-bytes -d 'The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l if-absent -d 'Only if there is no such session'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l allow-daemon-unreadable -d 'Store a state that the daemon cannot read'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l expired -d 'Print an expired session too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l raw -d 'Exact bytes on a terminal too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l prefix -d 'Only ids that begin with this' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l since -d 'Only sessions updated since this RFC 3339 time, or within this time span (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l sort -d 'The order' -r -f -a "written\t'Last write first, by the order of the journal'
+id\t'By id'
+updated\t'Latest updated_at first'
+size\t'Largest state first'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l all-agents -d 'Every stored id as it is, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l archived -d 'Only archived sessions'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l all -d 'Archived sessions too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l reverse -d 'The other way round'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l reason -d 'Why' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from archive" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from unarchive" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l all-agents -d 'Of every agent'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l dry-run -d 'List what would be deleted and delete nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "check" -d 'Read everything, change nothing, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l for-daemon -d 'Count what only the daemon loses or stumbles over as well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l max-loss-bytes -d 'Refuse to set aside more than this many bytes of a journal; for unattended use' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l take -d 'Take the possible record on this line as one; names one journal' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l apply -d 'Carry the plan out'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l for-daemon -d 'Set aside what only the daemon cannot read as well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l dry-run -d 'Show the plan and change nothing, even with --apply'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l line -d 'The line with this number, from 1' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l offset -d 'The line on which this byte lies, from 0' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l id -d 'Every line with a record about this id, as it is stored' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l dry-run -d 'Say what would be dropped and drop nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
