@@ -4,6 +4,7 @@
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
 mod compat;
+mod damage;
 mod docs;
 mod law;
 mod support;
