@@ -39,10 +39,6 @@ fn texts(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-fn numbered(set: impl IntoIterator<Item = u64>) -> BTreeSet<u64> {
-    set.into_iter().collect()
-}
-
 /// One kind of damage: a data directory, and what the daemon makes of it.
 struct Torn {
     name: String,
@@ -165,7 +161,7 @@ fn shown(world: &World, journal: &str) -> BTreeSet<String> {
 
 /// The lines that a check has findings on.
 fn found_lines(report: &Value) -> BTreeSet<u64> {
-    numbered(report["findings"].as_array().unwrap().iter().map(|finding| finding["line"].as_u64().unwrap()))
+    report["findings"].as_array().unwrap().iter().map(|finding| finding["line"].as_u64().unwrap()).collect()
 }
 
 #[test]
