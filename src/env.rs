@@ -16,7 +16,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_DATA_HOME", "the data directory is crux in it, where neither is set; $HOME/.local/share unless set"),
     ("CRUXCTL_AGENT", "the agent, where --agent is not given"),
     ("CRUXCTL_FORMAT", "the output format, where --format is not given"),
-    ("CRUXCTL_DAMAGED_OK", "if 1 or true, as --damaged-ok"),
+    ("CRUXCTL_DAMAGED_OK", "if 1, true, yes or on, as --damaged-ok"),
     ("CRUXCTL_MAX_STATE_BYTES", "the largest state that is written, where --max-state-bytes is not given"),
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
@@ -84,7 +84,11 @@ pub fn truthy(name: &str) -> bool {
 /// The data directory where no flag names one.
 #[must_use]
 pub fn data_dir() -> Option<PathBuf> {
-    let home = || path("XDG_DATA_HOME").or_else(|| path("HOME").map(|home| home.join(".local/share")));
+    let home = || {
+        path("XDG_DATA_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| path("HOME").map(|home| home.join(".local/share")))
+    };
     path("CRUXCTL_DATA_DIR").or_else(|| path("CORECRUXD_DATA_DIR")).or_else(|| home().map(|home| home.join("crux")))
 }
 

@@ -1,6 +1,7 @@
 //! argv and the real streams in, the exit status out.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether standard output was closed when the process began.
@@ -16,6 +17,9 @@ fn look_at_stdout() {
 }
 
 fn main() -> ExitCode {
+    // A file size limit then fails the write, which can be undone and told, instead of killing the process in its
+    // middle. Where the handler cannot be set, the limit kills as it would any program.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let argv = std::env::args_os().collect();
     ExitCode::from(cruxctl::run(argv, STDOUT_CLOSED.load(Ordering::Relaxed)))
 }

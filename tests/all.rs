@@ -6,5 +6,9 @@
 mod compat;
 mod damage;
 mod docs;
+mod errors;
+mod journal_verbs;
 mod law;
+mod output;
+mod sessions;
 mod support;

@@ -94,7 +94,7 @@ fn every_page_has_its_sections_and_an_example() {
 fn the_readme_lists_every_class_and_every_variable_is_in_the_manual() {
     let readme = readme();
     for class in cruxctl::journal::Class::ALL {
-        let row = format!("| `{}` | {} |", class.name(), class.severity().name());
+        let row = format!("| `{}` | {} | {} |", class.name(), class.severity().name(), class.what());
         assert!(readme.contains(&row), "the README lacks {row}");
     }
     let page = fs::read_to_string(tree("man/cruxctl.1")).unwrap();

@@ -277,3 +277,45 @@ pub fn before_repair(world: &World, journal: &str) -> Vec<u8> {
     assert_eq!(total, sums);
     before
 }
+
+/// A command line without quotes as its words.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Every file below a folder with its bytes, and every folder, by path.
+pub fn everything(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(everything(&path));
+            found.insert(path, None);
+        } else {
+            found.insert(path.clone(), fs::read(&path).ok());
+        }
+    }
+    found
+}
+
+impl Answer {
+    /// The objects on standard error of a command that was asked for JSON: each line is one.
+    pub fn talk(&self) -> Vec<Value> {
+        let object = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?} in {self:?}"));
+        self.stderr.lines().map(object).collect()
+    }
+
+    /// The one error object of a command that was asked for JSON and has failed with this code.
+    pub fn fails(&self, code: cruxctl::error::Code) -> Value {
+        let errors: Vec<Value> = self.talk().into_iter().filter(|o| o["schema"] == "cruxctl.error.v1").collect();
+        assert_eq!(errors.len(), 1, "{self:?}");
+        assert_eq!(errors[0]["code"], code.text(), "{self:?}");
+        assert_eq!(self.status, i32::from(code.kind().status()), "{self:?}");
+        errors[0].clone()
+    }
+
+    /// The commands that the talk of a command without JSON recommends.
+    pub fn hints(&self) -> Vec<String> {
+        self.stderr.lines().filter_map(|line| line.strip_prefix("  try: ")).map(str::to_owned).collect()
+    }
+}

@@ -11,6 +11,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::{Cli, Context, examples};
 use crate::env;
 use crate::error::{Error, Kind, Result, WHEN_ZERO};
+use crate::journal::Class;
 
 /// Arguments of `cruxctl completions`.
 #[derive(Args, Debug)]
@@ -105,6 +106,18 @@ fn sections(path: &str) -> Roff {
     }
     roff.control("PP", []);
     roff.text([roman("Where two apply: 8 before 7, 6, 5, 4, 2, 3, 1, 0.")]);
+    if path == "cruxctl journal check" {
+        roff.control("SH", ["FINDINGS"]);
+        for class in Class::ALL {
+            roff.control("TP", []);
+            roff.text([bold(class.name()), roman(format!(" ({})", class.severity().name()))]);
+            roff.text([roman(class.what())]);
+        }
+        for paragraph in SEVERITIES {
+            roff.control("PP", []);
+            roff.text([roman(*paragraph)]);
+        }
+    }
     if !matches!(path, "cruxctl completions" | "cruxctl man") {
         roff.control("SH", ["BESIDE A RUNNING DAEMON"]);
         for paragraph in BESIDE {
@@ -137,6 +150,14 @@ fn sections(path: &str) -> Roff {
     }
     roff
 }
+
+/// What the severities of findings mean, in the words of the manual.
+const SEVERITIES: &[&str] = &[
+    "damage cannot all be read: status 3. daemon is read here, but the daemon loses it or stumbles, and foreign is \
+     passed through: status 3 under --for-daemon.",
+    "What the daemon does is one of keeps, moves-aside, loses-line, loses-next-append, loses-line-and-next-append and \
+     does-not-start.",
+];
 
 /// What holds while a daemon runs on the same directory, in the words of the manual.
 pub const BESIDE: &[&str] = &[

@@ -39,46 +39,30 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
             (Box::new(stdin), "standard input".to_owned())
         }
     };
-    let mut text = Vec::new();
-    let mut read = 0u64;
-    // Set once a raw line break between tokens was met.
-    let mut squeeze: Option<Squeeze> = None;
+    let mut intake = Intake { most, ..Intake::default() };
     let mut block = vec![0; BLOCK];
     loop {
-        let got = match from.read(&mut block) {
+        match from.read(&mut block) {
             Ok(0) => break,
-            Ok(got) => got,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(got) => intake.take(&block[..got])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 let message = format!("cannot read {name}: {}", plain(&error));
                 return Err(Error::new(Code::EnvironmentStdin, message));
             }
-        };
-        read += got as u64;
-        let before = text.len();
-        text.extend_from_slice(&block[..got]);
-        if let Some(squeeze) = &mut squeeze {
-            squeeze.squeeze(&mut text, before);
-        } else if text.trim_ascii().iter().any(|b| matches!(b, b'\n' | b'\r')) {
-            let mut begun = Squeeze::default();
-            begun.squeeze(&mut text, 0);
-            squeeze = Some(begun);
-        }
-        // White space behind the value is not part of it, so a little more than the limit may come.
-        if text.len() as u64 > most.saturating_add(BLOCK as u64) {
-            return Err(too_large(&format!("more than {read}"), most));
         }
     }
-    let whole = text;
-    let trimmed = whole.trim_ascii();
+    let (trimmed, lead, true_places) = (intake.trimmed(), intake.lead, intake.squeeze.is_none());
     if trimmed.is_empty() {
         let message = format!("{name} is empty; a state is one JSON value");
         return Err(Error::new(Code::UsageNotJson, message));
     }
-    let start = whole.len() - whole.trim_ascii_start().len();
+    let place = |at: usize| {
+        let left_out = if true_places { "" } else { " (white space between tokens left out)" };
+        format!("at byte {}{left_out}", at as u64 + lead)
+    };
     let not_json = |at: usize, why: &str| {
-        let place = if squeeze.is_some() { "byte (white space between tokens left out)" } else { "byte" };
-        Error::new(Code::UsageNotJson, format!("{name} is not one JSON value: {why}, at {place} {}", at + start))
+        Error::new(Code::UsageNotJson, format!("{name} is not one JSON value: {why}, {}", place(at)))
     };
     if trimmed.starts_with(b"\xEF\xBB\xBF") {
         return Err(not_json(0, "a byte order mark in front of it"));
@@ -86,9 +70,14 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
     if let Err(error) = std::str::from_utf8(trimmed) {
         return Err(not_json(error.valid_up_to(), "not UTF-8"));
     }
-    let (range, quirks) =
+    let (_, quirks) =
         json::whole(trimmed, session::DEPTH_AROUND_STATE).map_err(|fail| not_json(fail.at, fail.why))?;
-    let text = trimmed[range].to_vec();
+    let mut text = Vec::new();
+    if intake.lines && true_places {
+        Squeeze::default().squeeze(trimmed, &mut text);
+    } else {
+        text.extend_from_slice(trimmed);
+    }
     if text.len() as u64 > most {
         return Err(too_large(&text.len().to_string(), most));
     }
@@ -101,8 +90,86 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
         .into_iter()
         .filter_map(|(at, why)| at.map(|at| (at, why)))
         .min()
-        .map(|(at, why)| format!("{why}, at byte {}", at + start));
+        .map(|(at, why)| format!("{why}, {}", place(at)));
     Ok(State { text, daemon_loses })
+}
+
+/// A text as it comes in: bounded, whatever white space there is around and between its tokens.
+#[derive(Default)]
+struct Intake {
+    most: u64,
+    text: Vec<u8>,
+    /// White space in front of the text, which is not kept.
+    lead: u64,
+    /// A line break was met behind the last token.
+    break_behind: bool,
+    /// Line breaks stand between tokens, so that white space there does not count.
+    lines: bool,
+    /// White space behind the last token was dropped, because there was too much of it.
+    dropped: bool,
+    /// Set once the text was too long to be kept as it came.
+    squeeze: Option<Squeeze>,
+}
+
+impl Intake {
+    fn take(&mut self, block: &[u8]) -> Result<()> {
+        let mut block = block;
+        if self.text.is_empty() {
+            let spaces = block.iter().take_while(|b| json::is_space(**b)).count();
+            self.lead += spaces as u64;
+            block = &block[spaces..];
+        }
+        for byte in block {
+            if json::is_space(*byte) {
+                self.break_behind |= matches!(byte, b'\n' | b'\r');
+                continue;
+            }
+            self.lines |= self.break_behind;
+            if self.dropped && !self.lines {
+                return Err(too_large("too many", self.most));
+            }
+        }
+        if self.dropped && self.lines {
+            self.begin_squeeze();
+        }
+        match &mut self.squeeze {
+            Some(squeeze) => squeeze.squeeze(block, &mut self.text),
+            None => self.text.extend_from_slice(block),
+        }
+        // As long as it is no more than twice the limit it is kept as it came, so that places can be told.
+        if self.text.len() as u64 <= self.most.saturating_mul(2).max(BLOCK as u64) {
+            return Ok(());
+        }
+        if self.lines {
+            self.begin_squeeze();
+        } else {
+            let kept = self.trimmed().len();
+            self.text.truncate(kept);
+            self.dropped = true;
+        }
+        if self.text.len() as u64 > self.most {
+            return Err(too_large(&format!("more than {}", self.most), self.most));
+        }
+        Ok(())
+    }
+
+    fn begin_squeeze(&mut self) {
+        if self.squeeze.is_none() {
+            let mut squeeze = Squeeze::default();
+            let whole = std::mem::take(&mut self.text);
+            squeeze.squeeze(&whole, &mut self.text);
+            if self.dropped {
+                squeeze.squeeze(b" ", &mut self.text);
+            }
+            self.squeeze = Some(squeeze);
+        }
+        self.dropped = false;
+    }
+
+    fn trimmed(&self) -> &[u8] {
+        let end = self.text.iter().rposition(|b| !json::is_space(*b)).map_or(0, |last| last + 1);
+        &self.text[..end]
+    }
 }
 
 fn too_large(bytes: &str, most: u64) -> Error {
@@ -114,8 +181,8 @@ fn too_large(bytes: &str, most: u64) -> Error {
 pub fn check_agent(agent: &str) -> Result<()> {
     let why = if agent.is_empty() {
         "it is empty"
-    } else if agent.contains("::") {
-        "it holds `::`, which separates agent and id in stored ids"
+    } else if agent.contains("::") || agent.ends_with(':') {
+        "it holds `::` or ends in `:`, and `::` separates agent and id in stored ids"
     } else if agent.chars().any(char::is_control) {
         "it holds a control character"
     } else {
@@ -154,6 +221,11 @@ mod tests {
             assert!(check_new_id(id, false).is_ok(), "{id:?}");
         }
         assert!(check_new_id("__agent_session::a::b", true).is_ok());
-        assert!(check_agent("a::b").is_err() && check_agent("").is_err() && check_agent("a:b").is_ok());
+        assert!(
+            check_agent("a::b").is_err()
+                && check_agent("a:").is_err()
+                && check_agent("").is_err()
+                && check_agent("a:b").is_ok()
+        );
     }
 }

@@ -29,7 +29,7 @@ use crate::store::scope::Scope;
 /// A data directory holds what AI agents are doing (sessions), how it turned out (cases) and what they know (facts).
 /// It is the Crux daemon's own: whatever the daemon writes is read, and whatever is written, the daemon reads.
 #[derive(Debug, Parser)]
-#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100, args_override_self = true)]
 pub struct Cli {
     /// The noun.
     #[command(subcommand)]
@@ -106,15 +106,22 @@ pub struct Context {
     pub printer: Printer,
     /// The worst exit status so far.
     pub status: u8,
+    /// Damage that the answer has met, told when the command ends.
+    pub damage: Vec<Error>,
+    /// The agent's flag, where it was typed.
+    pub typed_agent: Option<String>,
 }
 
 impl Context {
     /// The scope of a session verb.
-    pub fn scope(&self, all_agents: bool) -> Scope {
-        match &self.agent {
-            _ if all_agents => Scope::All,
-            Some(agent) => Scope::Agent(agent.clone()),
-            None => Scope::Unscoped,
+    pub fn scope(&self, all_agents: bool) -> Result<Scope> {
+        match (&self.agent, &self.typed_agent) {
+            (_, Some(_)) if all_agents => {
+                Err(Error::new(Code::UsageArguments, "--agent and --all-agents contradict each other"))
+            }
+            _ if all_agents => Ok(Scope::All),
+            (Some(agent), _) => Ok(Scope::Agent(agent.clone())),
+            (None, _) => Ok(Scope::Unscoped),
         }
     }
 
@@ -131,8 +138,8 @@ impl Context {
             self.printer.note(&text);
         }
         if let Some(first) = seen.first.first() {
-            let places = if seen.damage == 1 { "1 place" } else { &format!("{} places", seen.damage) };
-            let text = format!(
+            let places = plural(seen.damage, "place");
+            let message = format!(
                 "{} is damaged in {places}: line {}, byte {}, {} bytes: {} ({}){}",
                 journal.file,
                 first.line,
@@ -143,15 +150,42 @@ impl Context {
                 if seen.damage > 1 { ", and more" } else { "" }
             );
             let hint = format!("cruxctl journal check {}", journal.name);
+            let damage = Error::new(Code::DamagedJournal, message).hint(hint);
             if reading && !self.damaged_ok {
-                self.mark(Code::DamagedJournal.kind().status());
+                self.mark(damage.status());
+                self.damage.push(damage);
+            } else {
+                self.printer.warn_of(&damage);
             }
-            self.printer.warn(&text, &[hint]);
         } else if seen.daemon > 0 {
-            let text = format!("{}: the daemon would lose or stumble over {} places", journal.file, seen.daemon);
+            let places = plural(seen.daemon, "place");
+            let text = format!("{}: the daemon would lose or stumble over {places}", journal.file);
             self.printer.warn(&text, &[format!("cruxctl journal check {} --for-daemon", journal.name)]);
         }
     }
+
+    /// Ends the command: what damage the answer met, and why there is none.
+    fn end(&mut self, result: Result<()>) {
+        let damage = std::mem::take(&mut self.damage);
+        let json = matches!(self.printer.format(), Format::Json | Format::Jsonl);
+        match result {
+            Ok(()) if json && !self.printer.quiet() => {
+                damage.iter().for_each(|damage| self.printer.error(damage, damage.status()))
+            }
+            _ => damage.iter().for_each(|damage| self.printer.warn_of(damage)),
+        }
+        if let Err(error) = result {
+            // A "no" from a damaged journal counts as damage: the answer may lie in what could not be read.
+            self.mark(error.status());
+            self.printer.error(&error, self.status);
+        }
+    }
+}
+
+/// A count and its noun.
+#[must_use]
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Runs one command line. `stdout_closed`: standard output was closed when the process began.
@@ -170,13 +204,13 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
         printer.carried.flag("--data-dir", &dir.to_string_lossy());
     }
     if let Some(error) = unknown_format {
-        printer.error(&error);
+        printer.error(&error, error.status());
         return error.status();
     }
     let mut context = match resolve(&cli.global) {
         Ok(resolved) => resolved.with(printer),
         Err(error) => {
-            printer.error(&error);
+            printer.error(&error, error.status());
             return error.status();
         }
     };
@@ -187,11 +221,7 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
         Noun::Man(args) => docs::man(&mut context, &args),
     };
     let result = result.and_then(|()| context.printer.flush());
-    if let Err(error) = result {
-        context.mark(error.status());
-        // The answer may lie in the damage: a "no" from a damaged journal is told as it is, and counts as damage.
-        context.printer.error(&error);
-    }
+    context.end(result);
     context.status
 }
 
@@ -222,6 +252,7 @@ struct Resolved {
     env: Env,
     dir: DataDir,
     agent: Option<String>,
+    typed_agent: Option<String>,
     lock_timeout: Duration,
     sync: bool,
     damaged_ok: bool,
@@ -229,18 +260,24 @@ struct Resolved {
 
 impl Resolved {
     fn with(self, printer: Printer) -> Context {
-        let Resolved { env, dir, agent, lock_timeout, sync, damaged_ok } = self;
-        Context { env, dir, agent, lock_timeout, sync, damaged_ok, printer, status: 0 }
+        let Resolved { env, dir, agent, typed_agent, lock_timeout, sync, damaged_ok } = self;
+        let damage = Vec::new();
+        Context { env, dir, agent, typed_agent, lock_timeout, sync, damaged_ok, printer, status: 0, damage }
     }
 }
 
 fn resolve(global: &Global) -> Result<Resolved> {
     let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
-        let message = "no data directory: neither --data-dir, CRUXCTL_DATA_DIR nor HOME is set";
+        let message = "no data directory: none of --data-dir, CRUXCTL_DATA_DIR, CORECRUXD_DATA_DIR, XDG_DATA_HOME and \
+                       HOME is set";
         Error::new(Code::UsageArguments, message)
     })?;
     if root.as_os_str().is_empty() {
         return Err(Error::new(Code::UsageArguments, "--data-dir is empty"));
+    }
+    if !root.exists() && root.is_symlink() {
+        let message = format!("{} is a link that leads nowhere", root.display());
+        return Err(Error::new(Code::EnvironmentFileKind, message));
     }
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
     if let Some(agent) = &agent {
@@ -250,6 +287,7 @@ fn resolve(global: &Global) -> Result<Resolved> {
         env: Env::read()?,
         dir: DataDir { root },
         agent,
+        typed_agent: global.agent.clone(),
         lock_timeout: global.lock_timeout,
         sync: !global.no_sync,
         damaged_ok: global.damaged_ok || env::truthy("CRUXCTL_DAMAGED_OK"),
@@ -263,6 +301,8 @@ fn usage(error: &clap::Error, argv: &[OsString], stdout_closed: bool) -> u8 {
         let arg = arg.to_string_lossy();
         arg == "--json" || arg.starts_with("--format=json") || (arg == "--format" && value.starts_with("json"))
     });
+    let typed = argv.iter().any(|arg| arg.to_string_lossy().starts_with("--format"));
+    let json = json || (!typed && env::var("CRUXCTL_FORMAT").is_some_and(|format| format.starts_with("json")));
     let format = json.then_some(Format::Json);
     let mut printer = Printer::new(Settings { format, stdout_closed, ..Settings::default() });
     match error.kind() {
@@ -271,16 +311,18 @@ fn usage(error: &clap::Error, argv: &[OsString], stdout_closed: bool) -> u8 {
             match printer.raw(text.as_bytes()).and_then(|()| printer.flush()) {
                 Ok(()) => 0,
                 Err(error) => {
-                    printer.error(&error);
+                    printer.error(&error, error.status());
                     error.status()
                 }
             }
         }
         _ if json => {
+            // The first paragraph says what is wrong and with which arguments.
             let text = error.render().to_string();
-            let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let lines: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+            let message = lines.join(" ").trim_start_matches("error: ").to_owned();
             let error = Error::new(Code::UsageArguments, message).hint("cruxctl --help");
-            printer.error(&error);
+            printer.error(&error, error.status());
             error.status()
         }
         _ => {

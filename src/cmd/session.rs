@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Context, input, moment};
+use super::{Context, input, moment, plural};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append::{self, Appended};
@@ -36,8 +36,9 @@ pub enum Verb {
     /// Store a state under an id
     ///
     /// The state is one JSON value, read from standard input or a file. One line is kept byte for byte; a text with
-    /// raw line breaks loses the white space between tokens and nothing else. Storing over an archived session
-    /// un-archives it. The command succeeds only when the record is on disk and was read back.
+    /// raw line breaks loses the white space between tokens and nothing else. A put replaces the whole session: over
+    /// an archived one it un-archives it, and without --ttl the session no longer expires. The command succeeds only
+    /// when the record is on disk and was read back.
     Put(Put),
     /// Print a session's state: its bytes and one line end
     Get(Get),
@@ -87,7 +88,7 @@ pub struct Put {
     /// Read the state from this file instead of standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Let the session expire after this time, for example 90m
+    /// Let the session expire after this time span, for example 90m, 2h or 3days
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub ttl: Option<Duration>,
     /// Who writes it [default: the agent]
@@ -256,9 +257,11 @@ impl Loaded {
         Ok((lock, loaded))
     }
 
-    /// The line of a live session and its place.
-    fn line(&self, stored: &str) -> Result<Option<(Vec<u8>, Span)>> {
-        let Some(span) = self.live.0.get(stored) else { return Ok(None) };
+    /// The line of a live session that this scope sees, and its place.
+    fn line(&self, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
+        let stored = scope.stored(id);
+        let span = scope.visible(&stored).and_then(|_| self.live.0.get(&stored));
+        let Some(span) = span else { return Ok(None) };
         Ok(Some((self.opened.read(span)?, span)))
     }
 }
@@ -270,9 +273,18 @@ fn missing_folder(context: &mut Context) {
     }
 }
 
-/// An id as it is typed behind a verb.
-fn typed(id: &str) -> String {
-    if id.starts_with('-') { format!("-- {}", quoted(id)) } else { quoted(id) }
+/// A command on one session, as it is typed: the verb with its flags, the flags of the scope, the id.
+fn command(context: &Context, verb: &str, scope: &Scope, id: &str) -> String {
+    let flags = match scope {
+        Scope::All => " --all-agents".to_owned(),
+        // An agent of the environment is there the next time as well.
+        Scope::Agent(agent) if context.agent.as_ref() != Some(agent) || context.typed_agent.is_some() => {
+            format!(" --agent {}", quoted(agent))
+        }
+        _ => String::new(),
+    };
+    let dashes = if id.starts_with('-') { "-- " } else { "" };
+    format!("cruxctl session {verb}{flags} {dashes}{}", quoted(id))
 }
 
 fn session(line: &[u8]) -> Result<Session<'_>> {
@@ -290,7 +302,7 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
     let shown: String = id.chars().take(200).collect();
     let message = match scope {
         Scope::Agent(agent) => format!("agent {agent:?} has no session {shown:?}"),
-        Scope::Unscoped => format!("there is no session {shown:?} without an agent"),
+        Scope::Unscoped => format!("there is no session {shown:?}"),
         Scope::All => format!("there is no stored session id {shown:?}"),
     };
     let mut error = Error::new(Code::NoSession, message);
@@ -305,18 +317,19 @@ fn absent(context: &Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result
             Some(visible) if !id.is_empty() && visible.starts_with(id) && near.len() < 5 => {
                 near.push(visible.to_owned())
             }
-            None if scope::split(&found.id).1 == id && elsewhere.len() < 5 => elsewhere.push(found.id.into_owned()),
+            // An agent is told nothing of others.
+            None if *scope == Scope::Unscoped && scope::split(&found.id).1 == id && elsewhere.len() < 5 => {
+                elsewhere.push(found.id.into_owned())
+            }
             _ => {}
         }
     }
     for id in near {
-        error = error.hint(format!("cruxctl session get {}", typed(&id)));
+        error = error.hint(command(context, "get", scope, &id));
     }
     for stored in elsewhere {
-        error = error.hint(match scope::split(&stored) {
-            (Some(agent), _) => format!("cruxctl session get --agent {} {}", quoted(agent), typed(id)),
-            (None, _) => format!("cruxctl session get --all-agents {}", typed(id)),
-        });
+        let there = scope::split(&stored).0.map_or(Scope::All, |agent| Scope::Agent(agent.to_owned()));
+        error = error.hint(command(context, "get", &there, id));
     }
     if context.agent.is_some() && matches!(scope, Scope::All) {
         error = error.hint("with --all-agents an id is taken as it is stored");
@@ -328,6 +341,7 @@ const CHANGED: &[Group] = &[Group {
     name: "changed",
     one: "changed",
     columns: &["action", "id", "hash", "bytes", "tokens", "offset", "dry_run"],
+    shown: &["action", "id", "hash", "bytes", "tokens"],
     blocks: false,
 }];
 
@@ -374,7 +388,7 @@ fn write(context: &mut Context, lock: &Lock, lines: &[Vec<u8>]) -> Result<Append
 }
 
 fn put(context: &mut Context, args: Put) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
     let most = match (args.max_state_bytes, env::var("CRUXCTL_MAX_STATE_BYTES")) {
         (Some(bytes), _) => bytes,
@@ -389,7 +403,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
     let if_match = match &args.if_match {
         Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
             let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");
-            Error::new(Code::UsageArguments, message).hint(format!("cruxctl session show {}", typed(&args.one.id)))
+            Error::new(Code::UsageArguments, message).hint(command(context, "show", &scope, &args.one.id))
         })?),
         None => None,
     };
@@ -412,7 +426,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
         let (lock, loaded) = Loaded::locked(context)?;
         (Some(lock), loaded)
     };
-    let current = loaded.line(&stored)?;
+    let current = loaded.line(&scope, &args.one.id)?;
     let current = current.as_ref().map(|(line, _)| session(line)).transpose()?;
     match (&current, if_match) {
         (None, _) => input::check_new_id(&args.one.id, args.one.all_agents)?,
@@ -426,7 +440,7 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
                 args.one.id,
                 current.hash()
             );
-            let hint = format!("cruxctl session get {}", typed(&args.one.id));
+            let hint = command(context, "get", &scope, &args.one.id);
             return Err(Error::new(Code::RefusedChanged, message).hint(hint));
         }
         (Some(_), _) => {}
@@ -458,16 +472,16 @@ fn put(context: &mut Context, args: Put) -> Result<()> {
 }
 
 fn get(context: &mut Context, args: &Get) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let loaded = Loaded::read(context, true)?;
-    let Some((line, _)) = loaded.line(&scope.stored(&args.one.id))? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(absent(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
     if found.expired(context.env.now()) && !args.expired {
         let at = found.expires_at.map(crate::render::rfc3339).unwrap_or_default();
         let message = format!("session {:?} has expired at {at}; it stays until it is reaped", args.one.id);
-        let hint = format!("cruxctl session get --expired {}", typed(&args.one.id));
+        let hint = command(context, "get --expired", &scope, &args.one.id);
         return Err(Error::new(Code::RefusedExpired, message).hint(hint));
     }
     if args.raw || context.printer.wants_raw() {
@@ -496,9 +510,9 @@ fn get(context: &mut Context, args: &Get) -> Result<()> {
 }
 
 fn show(context: &mut Context, args: &One) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let loaded = Loaded::read(context, true)?;
-    let Some((line, span)) = loaded.line(&scope.stored(&args.id))? else {
+    let Some((line, span)) = loaded.line(&scope, &args.id)? else {
         return Err(absent(context, &loaded, &scope, &args.id)?);
     };
     let found = session(&line)?;
@@ -533,11 +547,12 @@ const LISTED: &[Group] = &[Group {
     name: "sessions",
     one: "session",
     columns: &["id", "updated_at", "bytes", "tokens", "expires_at", "expired", "archived", "actor"],
+    shown: &[],
     blocks: false,
 }];
 
 fn list(context: &mut Context, args: &List) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
     let loaded = Loaded::read(context, true)?;
@@ -589,11 +604,12 @@ fn list(context: &mut Context, args: &List) -> Result<()> {
     }
     context.printer.end()?;
     if out_of_scope > 0 {
-        let text = format!("{out_of_scope} sessions of other scopes are not shown (--all-agents)");
+        let text = format!("{} of other scopes not shown (--all-agents)", plural(out_of_scope, "session"));
         context.printer.note(&text);
     }
     if archived > 0 {
-        context.printer.note(&format!("{archived} archived sessions are not shown (--all, or --archived)"));
+        let text = format!("{} not shown (--all, or --archived)", plural(archived, "archived session"));
+        context.printer.note(&text);
     }
     Ok(())
 }
@@ -636,10 +652,10 @@ fn writable(found: &Session<'_>, line: &[u8]) -> Result<()> {
 }
 
 fn delete(context: &mut Context, args: &Change) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
+    let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
     let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&stored)? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
@@ -661,10 +677,9 @@ fn no_from(context: &mut Context, loaded: &Loaded, scope: &Scope, id: &str) -> R
 
 /// Archives with a reason, or un-archives.
 fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
-    let scope = context.scope(args.one.all_agents);
-    let stored = scope.stored(&args.one.id).into_owned();
+    let scope = context.scope(args.one.all_agents)?;
     let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&stored)? else {
+    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
         return Err(no_from(context, &loaded, &scope, &args.one.id)?);
     };
     let found = session(&line)?;
@@ -674,7 +689,12 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
         updated_at: now,
         archived: reason.is_some(),
         archived_at: reason.map(|_| now),
-        archive_reason: reason.flatten().map(|text| Cow::Owned(text.to_owned())),
+        // Archiving once more without a reason keeps the one that is there.
+        archive_reason: match reason {
+            Some(Some(text)) => Some(Cow::Owned(text.to_owned())),
+            Some(None) => found.archive_reason.clone().filter(|_| found.archived),
+            None => None,
+        },
         ..found.clone()
     };
     let (action, schema) = match reason {
@@ -691,7 +711,7 @@ fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -
 }
 
 fn reap(context: &mut Context, args: &Reap) -> Result<()> {
-    let scope = context.scope(args.all_agents);
+    let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let (lock, loaded) = for_change(context, args.dry_run)?;
     let mut lines = Vec::new();
@@ -726,7 +746,7 @@ fn reap(context: &mut Context, args: &Reap) -> Result<()> {
         .collect();
     tell(context, "cruxctl.session.reap.v1", &done, args.dry_run)?;
     if out_of_scope > 0 {
-        let text = format!("{out_of_scope} expired sessions of other scopes were left alone (--all-agents)");
+        let text = format!("{} of other scopes left alone (--all-agents)", plural(out_of_scope, "expired session"));
         context.printer.note(&text);
     }
     Ok(())

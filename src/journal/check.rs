@@ -1,5 +1,6 @@
 //! Check: one pass over a journal that changes nothing and leaves nothing out.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,8 +8,10 @@ use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
 use super::quarantine::{self, Held};
+use super::replace;
 use super::replay::{self, Seen};
-use super::scan::{Bytes, Item, Stretch};
+use super::scan::{Bytes, Item, Record, Stretch};
+use super::shape::{Need, Type};
 use crate::error::Result;
 
 /// What a journal comes to.
@@ -30,36 +33,76 @@ pub struct Summary {
     pub dead_bytes: u64,
     /// Bytes that are no record.
     pub damaged_bytes: u64,
-    /// The worst that the daemon does with any finding.
-    pub daemon: Reaction,
+    /// What the daemon does with the findings, each once.
+    pub daemon: BTreeSet<Reaction>,
     /// Places with a record that may be one.
     pub possible: u64,
-    /// What lies in quarantine.
-    pub held: Held,
+    /// What lies in quarantine; `None` where it cannot be looked into.
+    pub held: Option<Held>,
     /// The file's mode, where others than the owner may read or write it.
     pub loose_mode: Option<u32>,
-    /// What the daemon reads and then skips by a rule of its own.
+    /// What is odd and harmless: what the daemon reads and then skips by a rule of its own, and clocks.
     pub notes: Vec<String>,
 }
 
-/// Checks one journal. Every finding goes to `finding` as it is met; `progress` hears how many bytes are read.
+/// The times of records, which nothing depends on: the order of the file decides.
+#[derive(Default)]
+struct Clock {
+    last: Vec<u8>,
+    back: u64,
+    ahead: u64,
+}
+
+impl Clock {
+    fn see(&mut self, record: &Record<'_>, now: &str) {
+        let doc = &record.event.record;
+        let member = doc.names.iter().find(|m| m.ty == Type::Time && m.need == Need::Required);
+        // The daemon's own form is in the order of its letters, but for the `Z`. Any other is left out.
+        let text = member.and_then(|m| doc.raw(m.name)).and_then(|raw| raw.strip_prefix(b"\"")?.strip_suffix(b"Z\""));
+        let Some(text) = text.filter(|text| text.len() >= 19 && text.is_ascii()) else { return };
+        self.back += u64::from(text < self.last.as_slice());
+        self.ahead += u64::from(text > now.trim_end_matches('Z').as_bytes());
+        self.last.clear();
+        self.last.extend_from_slice(text);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.back > 0 {
+            notes.push(format!(
+                "{} records are older than the one in front of them: a clock went back; the order of the file decides",
+                self.back
+            ));
+        }
+        if self.ahead > 0 {
+            notes.push(format!("{} records lie in the future", self.ahead));
+        }
+        notes
+    }
+}
+
+/// Checks one journal at `now`, an RFC 3339 time in UTC. Every finding goes to `finding` as it is met; `progress` hears
+/// how many bytes are read.
 pub fn check(
     dir: &DataDir,
     journal: &Journal,
+    now: &str,
     finding: &mut dyn FnMut(&Finding) -> Result<()>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Summary> {
     let opened = replay::open(dir, journal)?;
     let mut replay = (journal.replay)();
     let (mut record_bytes, mut damaged_bytes, mut possible) = (0, 0, 0);
-    let mut daemon = Reaction::Keeps;
+    let mut daemon = BTreeSet::new();
     let mut records = 0u64;
+    let mut clock = Clock::default();
     let stretch = Stretch { to: opened.len, ..Stretch::default() };
     let seen = opened.scan_items(journal, stretch, &mut |item| {
         match item {
             Item::Record(record) => {
                 record_bytes += record.span.len;
                 replay.record(record);
+                clock.see(record, now);
                 records += 1;
                 if records.is_multiple_of(4096) {
                     progress(record.span.offset, opened.len);
@@ -69,8 +112,8 @@ pub fn check(
                 if *bytes == Bytes::Unreadable {
                     damaged_bytes += found.span.len;
                 }
-                possible += u64::from(found.possible.is_some());
-                daemon = daemon.max(found.reaction);
+                possible += found.possible.len() as u64;
+                daemon.insert(found.reaction);
                 finding(found)?;
             }
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
@@ -94,7 +137,7 @@ pub fn check(
         possible,
         held: quarantine::held(dir, journal),
         loose_mode: mode.filter(|mode| mode & 0o077 != 0),
-        notes: replay.notes(),
+        notes: [replay.notes(), clock.notes()].concat(),
     })
 }
 
@@ -117,8 +160,8 @@ impl Summary {
     }
 }
 
-/// Files in the data directory that look like journals and are none: copies that a sync program made, and tails that
-/// the daemon has moved aside.
+/// Files in the data directory that look like journals and are none: copies that a sync program made, tails that the
+/// daemon has moved aside, and copies of a replacement that was killed.
 #[must_use]
 pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
     let Ok(entries) = fs::read_dir(&dir.root) else { return Vec::new() };
@@ -126,8 +169,9 @@ pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| {
+            let left = journals.iter().any(|j| replace::leftover(name, j.file));
             let ours = journals.iter().any(|j| j.file == name);
-            !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
+            left || !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
         })
         .collect();
     names.sort();

@@ -4,7 +4,7 @@ use super::Journal;
 use super::files::DataDir;
 use super::finding::Span;
 use super::lock::Lock;
-use super::replace::Replacement;
+use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
 use super::scan::{Item, Stretch};
 use crate::error::{Code, Error, Result};
@@ -34,11 +34,12 @@ pub fn plan(opened: &Opened, journal: &Journal) -> Result<Compaction> {
 /// Carries a compaction out behind the lock.
 pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result<Compaction> {
     let opened = replay::open_locked(dir, journal, lock)?;
+    replace::remove_leftovers(&opened.path, lock)?;
     let mut compaction = plan(&opened, journal)?;
     let Some(old) = opened.file.as_ref().filter(|_| compaction.before_bytes != compaction.after_bytes) else {
         return Ok(compaction);
     };
-    let mut copy = Replacement::begin(dir, lock, &opened.path, old, opened.len, tag)?;
+    let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, tag)?;
     walk(&opened, journal, &mut |span| {
         copy.copy(span)?;
         copy.write(b"\n")

@@ -86,13 +86,9 @@ impl DataDir {
                     self.give(&file, path)?;
                     return Ok((file, true));
                 }
-                // Another process was faster, or a link leads nowhere: that one is not followed, because what root
-                // makes behind it would be given to the owner of this directory.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.exists() => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let message = format!("{} is a link that leads nowhere", path.display());
-                    return Err(Error::new(Code::EnvironmentFileKind, message));
-                }
+                // Another process was faster. A link that leads nowhere is never followed, because what root makes
+                // behind it would be given to the owner of this directory; it is refused at the next look.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create", path, &error)),
             }
         }
@@ -126,6 +122,10 @@ fn check_kind(path: &Path) -> Result<bool> {
         Ok(data) if data.is_file() => return Ok(true),
         Ok(data) if data.is_dir() => "a folder",
         Ok(_) => "no regular file (a pipe, socket or device)",
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            let message = format!("{} is a link that leads nowhere", path.display());
+            return Err(Error::new(Code::EnvironmentFileKind, message));
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Error::io("look at", path, &error)),
     };

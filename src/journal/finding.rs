@@ -100,6 +100,31 @@ impl Class {
         }
     }
 
+    /// What it is, in the words of the manual.
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Class::TornTail => "the file ends inside a record",
+            Class::Welded => "more than one record, or a fragment and a record, on one line",
+            Class::NulGap => "a run of NUL bytes",
+            Class::InvalidUtf8 => "bytes that are not UTF-8",
+            Class::NotJson => "a line that is not JSON",
+            Class::NotAnObject => "JSON that is no event",
+            Class::TrailingBytes => "something behind a whole record",
+            Class::MissingMember => "a member that the op needs is absent",
+            Class::WrongType => "a member is of a type that the op does not take",
+            Class::DuplicateMember => "a member of the event or record occurs twice",
+            Class::NoFinalNewline => "the last line has no line end",
+            Class::Bom => "a UTF-8 byte order mark",
+            Class::TooDeep => "more than 127 open arrays and objects",
+            Class::NumberOutOfRange => "a number that no 64-bit float holds",
+            Class::LoneSurrogate => "half of a surrogate pair in an escape",
+            Class::TooLong => "a line of facts above 64 MiB",
+            Class::ForeignSpace => "white space that the daemon does not trim",
+            Class::UnknownOp => "a record of another version; everything passes it through",
+        }
+    }
+
     /// How much it matters.
     #[must_use]
     pub fn severity(self) -> Severity {
@@ -217,9 +242,9 @@ pub struct Finding {
     pub ids: Vec<String>,
     /// The first bytes of the place.
     pub head: Vec<u8>,
-    /// A record that may lie at the end of a fragment, but could also be a piece of somebody's state: shown, never
-    /// applied without being told to.
-    pub possible: Option<Possible>,
+    /// Records that may lie in a fragment, but could also be pieces of somebody's state: shown, never applied without
+    /// being told to.
+    pub possible: Vec<Possible>,
 }
 
 /// A record that the bytes allow but do not prove.

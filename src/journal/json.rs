@@ -459,29 +459,43 @@ fn flush(units: &mut Vec<u16>, out: &mut Vec<u8>) {
     }
 }
 
+/// Whether a byte is white space of JSON.
+#[must_use]
+pub fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// A streaming remover of the white space between tokens. Nothing else changes: numbers, member order, escapes and
-/// duplicate members stay as written. Works on text that is not JSON too, as far as quotes can be told.
+/// duplicate members stay as written. Where the white space is all that keeps two words apart, one space stays: such
+/// a text is no JSON, and must not become any.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Squeeze {
     in_string: bool,
     after_backslash: bool,
+    /// White space was left out since the last byte.
+    gap: bool,
+    /// The last byte is part of a number or word.
+    word: bool,
 }
 
 impl Squeeze {
-    /// Removes white space outside strings from `buffer[from..]`, given what was seen before `from`.
-    pub fn squeeze(&mut self, buffer: &mut Vec<u8>, from: usize) {
-        let mut write = from;
-        for read in from..buffer.len() {
-            let byte = buffer[read];
-            if self.keep(byte) {
-                buffer[write] = byte;
-                write += 1;
+    /// Appends the next stretch of a text to `out`, without the white space between its tokens.
+    pub fn squeeze(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        for byte in text {
+            if !self.keep(*byte) {
+                self.gap = true;
+                continue;
             }
+            let word = !self.in_string && (byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+            if self.gap && self.word && word {
+                out.push(b' ');
+            }
+            (self.gap, self.word) = (false, word);
+            out.push(*byte);
         }
-        buffer.truncate(write);
     }
 
-    /// How many bytes of `text` are not white space between tokens.
+    /// How many bytes of a JSON text are not white space between tokens.
     #[must_use]
     pub fn compact_len(text: &[u8]) -> u64 {
         let mut squeeze = Squeeze::default();
@@ -500,7 +514,7 @@ impl Squeeze {
             return true;
         }
         self.in_string = byte == b'"';
-        !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+        !is_space(byte)
     }
 }
 
@@ -574,11 +588,24 @@ mod tests {
 
     #[test]
     fn squeeze_touches_only_space_between_tokens() {
-        let mut text = b"{ \"a \\\" b\" :\n [1.10 ,\t-0 ] }\r\n".to_vec();
+        let text = b"{ \"a \\\" b\" :\n [1.10 ,\t-0 ] }\r\n";
         let want = b"{\"a \\\" b\":[1.10,-0]}";
-        assert_eq!(Squeeze::compact_len(&text), want.len() as u64);
-        Squeeze::default().squeeze(&mut text, 0);
-        assert_eq!(text, want);
+        assert_eq!(Squeeze::compact_len(text), want.len() as u64);
+        for cut in 0..text.len() {
+            let (mut squeeze, mut out) = (Squeeze::default(), Vec::new());
+            squeeze.squeeze(&text[..cut], &mut out);
+            squeeze.squeeze(&text[cut..], &mut out);
+            assert_eq!(out, want);
+        }
+    }
+
+    #[test]
+    fn squeeze_never_makes_json_of_what_is_none() {
+        for text in ["1\n2", "[1\n2]", "tr\nue", "-\n1", "[1 .5]"] {
+            let mut out = Vec::new();
+            Squeeze::default().squeeze(text.as_bytes(), &mut out);
+            assert!(whole(&out, 0).is_err(), "{text:?}");
+        }
     }
 
     /// serde_json's generic reader is the daemon's: whatever it takes must be clean here, and the other way round.

@@ -55,6 +55,8 @@ pub enum Entry {
     Inserted {
         /// Where in the old journal they were put.
         offset: u64,
+        /// The line that they ended.
+        line: u64,
         /// The bytes, always a line end.
         text: String,
     },
@@ -143,9 +145,9 @@ impl Quarantine {
     }
 
     /// Notes a line end that was put in.
-    pub fn insert(&mut self, offset: u64) -> Result<()> {
+    pub fn insert(&mut self, offset: u64, line: u64) -> Result<()> {
         self.inserted += 1;
-        self.entry(&Entry::Inserted { offset, text: "\n".to_owned() })
+        self.entry(&Entry::Inserted { offset, line, text: "\n".to_owned() })
     }
 
     /// Writes the sums, checks them, and makes both files durable.
@@ -177,6 +179,18 @@ impl Drop for Quarantine {
     }
 }
 
+/// Reads a manifest entry by entry.
+pub fn entries(manifest: &Path, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
+    let file = File::open(manifest).map_err(|e| Error::io("open", manifest, &e))?;
+    for line in BufReader::new(file).lines() {
+        let line = line.map_err(|e| Error::io("read", manifest, &e))?;
+        if let Ok(entry) = serde_json::from_str(&line) {
+            take(entry)?;
+        }
+    }
+    Ok(())
+}
+
 /// What lies in quarantine for a journal.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Held {
@@ -186,24 +200,29 @@ pub struct Held {
     pub bytes: u64,
 }
 
-/// Adds up what lies in quarantine for a journal. What cannot be read there counts as nothing.
+/// Adds up what lies in quarantine for a journal; `None` where it cannot be looked into.
 #[must_use]
-pub fn held(dir: &DataDir, journal: &Journal) -> Held {
+pub fn held(dir: &DataDir, journal: &Journal) -> Option<Held> {
     let mut held = Held::default();
-    let Ok(entries) = fs::read_dir(dir.quarantine()) else { return held };
-    for entry in entries.flatten() {
+    let folder = match fs::read_dir(dir.quarantine()) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(held),
+        Err(_) => return None,
+    };
+    for entry in folder.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if !name.strip_prefix(journal.name).is_some_and(|n| n.starts_with('-') && n.ends_with(".manifest.jsonl")) {
             continue;
         }
-        let Ok(file) = File::open(entry.path()) else { continue };
-        for line in BufReader::new(file).lines().map_while(std::result::Result::ok) {
-            if let Ok(Entry::Total { removed_bytes, .. }) = serde_json::from_str(&line) {
+        entries(&entry.path(), &mut |entry| {
+            if let Entry::Total { removed_bytes, .. } = entry {
                 held.repairs += 1;
                 held.bytes += removed_bytes;
             }
-        }
+            Ok(())
+        })
+        .ok()?;
     }
-    held
+    Some(held)
 }

@@ -8,7 +8,7 @@ use super::files::DataDir;
 use super::finding::{Class, Finding, Reaction, Severity, Span};
 use super::lock::Lock;
 use super::quarantine::Quarantine;
-use super::replace::Replacement;
+use super::replace::{self, Replacement};
 use super::replay::{self, Opened, Seen};
 use super::scan::{self, Bytes, Item, Stretch};
 use super::{Journal, Replay};
@@ -89,6 +89,7 @@ pub fn plan(
         kept: false,
         line: 0,
         removed: None,
+        unended: false,
         dropped: None,
         plan: Plan { before_bytes: opened.len, ..Plan::default() },
         taken: Vec::new(),
@@ -107,6 +108,17 @@ pub fn plan(
     Ok(plan)
 }
 
+/// What a walk has removed from a line.
+#[derive(Clone, Copy)]
+struct Removed {
+    /// Offset of the first byte.
+    first: u64,
+    /// Offset behind the last byte.
+    end: u64,
+    /// Why the last stretch was removed.
+    class: Class,
+}
+
 struct Walk<'w> {
     options: &'w Options,
     /// The last removal, which the next may make longer.
@@ -115,8 +127,10 @@ struct Walk<'w> {
     kept: bool,
     /// The line that the walk is on.
     line: u64,
-    /// Class of what was last removed from this line.
-    removed: Option<(Class, u64)>,
+    /// What was removed from this line.
+    removed: Option<Removed>,
+    /// The line lacks its line end, and that matters.
+    unended: bool,
     /// Why the next record is set aside.
     dropped: Option<Class>,
     plan: Plan,
@@ -131,14 +145,16 @@ impl Walk<'_> {
             self.line = line;
             self.kept = false;
             self.removed = None;
+            self.unended = false;
         }
     }
 
     fn item(&mut self, item: &Item<'_>, replay: &mut dyn Replay) -> Result<()> {
         match item {
-            Item::Finding(Finding { line, .. }, _) | Item::Foreign { line, .. } => self.on_line(*line),
+            Item::Finding(Finding { line, .. }, _) | Item::Foreign { line, .. } | Item::LineEnd { line, .. } => {
+                self.on_line(*line);
+            }
             Item::Record(record) => self.on_line(record.line),
-            Item::LineEnd { .. } => {}
         }
         match item {
             Item::Finding(finding, Bytes::Unreadable) => self.unreadable(finding),
@@ -151,35 +167,47 @@ impl Walk<'_> {
                 self.keep(record.span.offset, record.line)
             }
             Item::Foreign { line, span, .. } => self.keep(span.offset, *line),
-            Item::LineEnd { end, terminated, .. } => {
-                if self.kept && !terminated {
-                    self.emit_next(Edit::Insert { offset: *end, line: self.line })?;
-                } else if !self.kept
-                    && *terminated
-                    && let Some((class, line)) = self.removed
+            Item::LineEnd { line, start, end, terminated } => self.line_end(*line, *start, *end, *terminated),
+        }
+    }
+
+    fn line_end(&mut self, line: u64, start: u64, end: u64, terminated: bool) -> Result<()> {
+        match self.removed {
+            // Nothing stays: the line goes as a whole, with the white space around it and its line end.
+            Some(removed) if !self.kept => {
+                if let Some(Edit::Remove { span, .. }) = &mut self.pending
+                    && span.offset == removed.first
+                    && span.offset > start
                 {
-                    self.remove(Span { offset: end - 1, len: 1 }, line, class)?;
+                    span.len += span.offset - start;
+                    span.offset = start;
                 }
-                Ok(())
+                let rest = Span { offset: removed.end, len: end - removed.end };
+                if rest.len > 0 { self.remove(rest, line, removed.class) } else { Ok(()) }
             }
+            _ if !terminated && (self.kept || self.unended) => self.emit_next(Edit::Insert { offset: end, line }),
+            _ => Ok(()),
         }
     }
 
     fn unreadable(&mut self, finding: &Finding) -> Result<()> {
-        let Some(possible) = &finding.possible else {
-            return self.remove(finding.span, finding.line, finding.class);
-        };
-        if !self.options.take.contains(&finding.line) {
-            self.plan.possible += 1;
+        let taken = !finding.possible.is_empty() && self.options.take.contains(&finding.line);
+        if !taken {
+            self.plan.possible += finding.possible.len() as u64;
             return self.remove(finding.span, finding.line, finding.class);
         }
         self.taken.push(finding.line);
-        let front = Span { offset: finding.span.offset, len: possible.span.offset - finding.span.offset };
-        self.remove(front, finding.line, finding.class)?;
-        self.keep(possible.span.offset, finding.line)
+        let mut at = finding.span.offset;
+        for possible in &finding.possible {
+            self.remove(Span { offset: at, len: possible.span.offset - at }, finding.line, finding.class)?;
+            self.keep(possible.span.offset, finding.line)?;
+            at = possible.span.end();
+        }
+        self.remove(Span { offset: at, len: finding.span.end() - at }, finding.line, finding.class)
     }
 
     fn readable(&mut self, finding: &Finding, bytes: Bytes) -> Result<()> {
+        self.unended |= finding.class == Class::NoFinalNewline;
         let only_daemon = finding.class.severity() == Severity::Daemon && finding.class != Class::NoFinalNewline;
         if !only_daemon || !(self.options.for_daemon || finding.reaction == Reaction::DoesNotStart) {
             return Ok(());
@@ -201,7 +229,11 @@ impl Walk<'_> {
     }
 
     fn remove(&mut self, span: Span, line: u64, class: Class) -> Result<()> {
-        self.removed = Some((class, line));
+        if span.len == 0 {
+            return Ok(());
+        }
+        let first = self.removed.map_or(span.offset, |removed| removed.first);
+        self.removed = Some(Removed { first, end: span.end(), class });
         if let Some(Edit::Remove { span: last, line: last_line, class: last_class }) = &mut self.pending
             && last.end() == span.offset
             && (*last_line, *last_class) == (line, class)
@@ -251,6 +283,13 @@ pub struct Repaired {
     pub carried_over: u64,
 }
 
+/// Refuses a plan that was told to take a record where none is to take.
+pub fn check_takes(journal: &Journal, plan: &Plan) -> Result<()> {
+    let Some(line) = plan.nothing_to_take.first() else { return Ok(()) };
+    let message = format!("line {line} of {} has no possible record to take", journal.file);
+    Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)))
+}
+
 /// Refuses a plan that sets more than `most` bytes aside.
 pub fn allow(journal: &Journal, plan: &Plan, most: Option<u64>) -> Result<()> {
     let Some(most) = most.filter(|most| plan.removed_bytes > *most) else { return Ok(()) };
@@ -271,18 +310,16 @@ pub fn apply(
     naming: &Naming,
 ) -> Result<Repaired> {
     let opened = replay::open_locked(dir, journal, lock)?;
-    let planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
-    if let Some(line) = planned.nothing_to_take.first() {
-        let message = format!("{}: line {line} has no possible record to take", opened.path.display());
-        return Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)));
-    }
+    replace::remove_leftovers(&opened.path, lock)?;
+    let mut planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
+    check_takes(journal, &planned)?;
     allow(journal, &planned, most)?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
         return Ok(Repaired { plan: planned, manifest: None, carried_over: 0 });
     };
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
     let manifest = quarantine.manifest_path.clone();
-    let mut copy = Replacement::begin(dir, lock, &opened.path, old, opened.len, &naming.tag)?;
+    let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, &naming.tag)?;
     let mut at = 0;
     plan(&opened, journal, options, &mut |edit| {
         match edit {
@@ -291,24 +328,25 @@ pub fn apply(
                 quarantine.remove(old, &opened.path, *span, *line, class.name())?;
                 at = span.end();
             }
-            Edit::Insert { offset, .. } => {
+            Edit::Insert { offset, line } => {
                 copy.copy(Span { offset: at, len: offset - at })?;
                 copy.write(b"\n")?;
-                quarantine.insert(*offset)?;
+                quarantine.insert(*offset, *line)?;
                 at = *offset;
             }
         }
         Ok(())
     })?;
     copy.copy(Span { offset: at, len: opened.len - at })?;
-    prove(journal, &mut copy, &planned)?;
+    // With what was taken, which the plan could not count.
+    planned.live = prove(journal, &mut copy, &planned)?;
     quarantine.finish(planned.before_bytes, planned.after_bytes())?;
     let carried_over = copy.commit()?;
     Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over })
 }
 
 /// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.
-fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Result<()> {
+fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Result<u64> {
     let (file, path, len) = copy.finish()?;
     let mut replay = (journal.replay)();
     let mut damage = 0;
@@ -325,5 +363,5 @@ fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Resul
         let message = format!("the repaired copy of {} is not clean; nothing was changed", journal.file);
         return Err(Error::new(Code::RefusedDamage, message).hint(format!("cruxctl journal check {}", journal.name)));
     }
-    Ok(())
+    Ok(replay.live())
 }

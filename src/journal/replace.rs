@@ -29,11 +29,10 @@ pub struct Replacement<'f> {
 
 impl<'f> Replacement<'f> {
     /// Begins a copy of `path`, of which `old_len` bytes are known. `tag` makes the copy's name its own.
-    pub fn begin(dir: &DataDir, _lock: &Lock, path: &Path, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
+    pub fn begin(dir: &DataDir, path: &Path, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
         let target = files::real_path(path)?;
         let folder = target.parent().unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        remove_leftovers(folder, &name);
         let temp = folder.join(format!(".{name}.cruxctl-{tag}.tmp"));
         let file = dir.create_new(&temp)?;
         let replacement = Replacement { old, old_len, target, temp, out: BufWriter::new(file), committed: false };
@@ -116,18 +115,23 @@ impl Drop for Replacement<'_> {
     }
 }
 
-/// Removes copies that a killed process left behind. The lock is held: nobody is making one.
-fn remove_leftovers(folder: &Path, name: &str) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let file = entry.file_name();
-        let file = file.to_string_lossy();
-        if file
-            .strip_prefix('.')
-            .and_then(|f| f.strip_prefix(name))
-            .is_some_and(|rest| rest.starts_with(".cruxctl-") && rest.ends_with(".tmp"))
-        {
+/// Removes copies of a journal that a killed process left behind. The lock is held: nobody is making one.
+pub fn remove_leftovers(path: &Path, _lock: &Lock) -> Result<()> {
+    let target = files::real_path(path)?;
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if leftover(&entry.file_name().to_string_lossy(), &name) {
+            // One that stays is in nobody's way.
             let _ = fs::remove_file(entry.path());
         }
     }
+    Ok(())
+}
+
+/// Whether a file is a copy of a journal that a killed process left behind, by its name.
+#[must_use]
+pub fn leftover(name: &str, journal: &str) -> bool {
+    let rest = name.strip_prefix('.').and_then(|name| name.strip_prefix(journal));
+    rest.is_some_and(|rest| rest.starts_with(".cruxctl-") && rest.ends_with(".tmp"))
 }

@@ -20,6 +20,9 @@ const BLOCK: usize = 1 << 20;
 /// The longest piece of a line that is read: places inside it are kept in 32 bits.
 const LONGEST_PIECE: usize = u32::MAX as usize - 1;
 
+/// How many adjoining stretches of one line are told one by one: a text in UTF-16 would give one for each letter.
+const WRECKS: u32 = 4;
+
 /// What a scan meets, in the order of the file.
 #[derive(Debug)]
 pub enum Item<'a> {
@@ -38,6 +41,8 @@ pub enum Item<'a> {
     Finding(Finding, Bytes),
     /// The end of a line that was not simply one record, or of the last line where its line end is missing.
     LineEnd {
+        /// Line, from 1.
+        line: u64,
         /// Offset of the line's first byte.
         start: u64,
         /// Offset behind its last byte and its line end.
@@ -164,8 +169,8 @@ pub fn scan(
 /// What stands before the next part of a line and may still change with it.
 enum Before {
     Nothing,
-    /// A record, with its id.
-    Kept(Option<String>),
+    /// A record, with its id and place.
+    Kept(Option<String>, Span),
     /// Bytes that are no record.
     Wreck(Finding),
 }
@@ -179,11 +184,13 @@ struct Line<'s> {
     kept: bool,
     /// Whether anything but one record was met.
     dirty: bool,
+    /// Stretches of it that are no record.
+    wrecks: u32,
 }
 
 impl<'s> Line<'s> {
     fn new(shape: &'s Shape, start: u64, number: u64) -> Line<'s> {
-        Line { shape, start, number, before: Before::Nothing, kept: false, dirty: false }
+        Line { shape, start, number, before: Before::Nothing, kept: false, dirty: false, wrecks: 0 }
     }
 
     /// The rest of the line, which begins at `at`.
@@ -197,7 +204,7 @@ impl<'s> Line<'s> {
         if at == self.start && self.short_way(text, at, terminated, take)? {
             if self.dirty {
                 let end = at + text.len() as u64 + 1;
-                take(Item::LineEnd { start: self.start, end, terminated })?;
+                take(Item::LineEnd { line: self.number, start: self.start, end, terminated })?;
             }
             return Ok(());
         }
@@ -223,7 +230,7 @@ impl<'s> Line<'s> {
         }
         if self.dirty || !terminated {
             let end = at + text.len() as u64 + u64::from(terminated);
-            take(Item::LineEnd { start: self.start, end, terminated })?;
+            take(Item::LineEnd { line: self.number, start: self.start, end, terminated })?;
         }
         Ok(())
     }
@@ -294,7 +301,16 @@ impl<'s> Line<'s> {
     fn finding(&self, span: Span, class: Class, why: String, text: &[u8], id: Option<String>) -> Finding {
         let head = text[..text.len().min(HEAD)].to_vec();
         let reaction = Reaction::LosesLine;
-        Finding { line: self.number, span, class, why, reaction, ids: id.into_iter().collect(), head, possible: None }
+        Finding {
+            line: self.number,
+            span,
+            class,
+            why,
+            reaction,
+            ids: id.into_iter().collect(),
+            head,
+            possible: Vec::new(),
+        }
     }
 
     /// What the daemon does with an unterminated line that it cannot read.
@@ -305,9 +321,20 @@ impl<'s> Line<'s> {
     /// Keeps bytes that are no record until it is known what stands behind them.
     fn wreck(&mut self, mut finding: Finding, take: &mut dyn FnMut(Item<'_>) -> Result<()>) -> Result<()> {
         self.dirty = true;
+        if self.wrecks >= WRECKS
+            && let Before::Wreck(before) = &mut self.before
+            && before.span.end() == finding.span.offset
+            && finding.possible.is_empty()
+        {
+            before.span.len += finding.span.len;
+            before.reaction = before.reaction.max(finding.reaction);
+            before.why = "more of the same".to_owned();
+            return Ok(());
+        }
+        self.wrecks += 1;
         match std::mem::replace(&mut self.before, Before::Nothing) {
             Before::Wreck(before) => take(Item::Finding(before, Bytes::Unreadable))?,
-            Before::Kept(id) => {
+            Before::Kept(id, _) => {
                 if finding.class == Class::NotJson {
                     finding.class = Class::TrailingBytes;
                 }
@@ -371,18 +398,18 @@ impl<'s> Line<'s> {
         if last == Some(false) {
             self.dirty = true;
             let spaces = body.is_empty() && matches!(self.before, Before::Nothing) && start == 0;
-            let kept = matches!(self.before, Before::Kept(_));
-            if kept || (spaces && shape.daemon.moves_tail_aside) {
-                let why = "the last line has no line end".to_owned();
-                let len = text.len() as u64;
-                let mut finding = self.finding(Span { offset: at, len }, Class::NoFinalNewline, why, text, None);
-                if let Before::Kept(id) = &self.before {
-                    finding.ids.extend(id.clone());
+            let tail = match &self.before {
+                Before::Kept(id, span) => Some((*span, id.clone())),
+                _ if spaces && shape.daemon.moves_tail_aside => {
+                    Some((Span { offset: at, len: text.len() as u64 }, None))
                 }
-                finding.reaction = match (shape.daemon.moves_tail_aside, self.kept) {
-                    (true, _) => Reaction::MovesAside,
-                    (false, _) => Reaction::LosesNextAppend,
-                };
+                _ => None,
+            };
+            if let Some((span, id)) = tail {
+                let why = "the last line has no line end".to_owned();
+                let mut finding = self.finding(span, Class::NoFinalNewline, why, body, id);
+                finding.reaction =
+                    if shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesNextAppend };
                 take(Item::Finding(finding, Bytes::Readable))?;
             }
         }
@@ -403,8 +430,16 @@ impl<'s> Line<'s> {
         }
         self.dirty = true;
         let span = Span { offset: at + range.start as u64, len: space.len() as u64 };
-        let why = "white space around the record that the daemon does not trim here".to_owned();
-        let finding = self.finding(span, Class::ForeignSpace, why, space, None);
+        let blank = space.len() == text.len();
+        let why = if blank {
+            "a blank line that the daemon takes for a broken record"
+        } else {
+            "white space around the record that the daemon does not trim here"
+        };
+        let mut finding = self.finding(span, Class::ForeignSpace, why.to_owned(), space, None);
+        if blank {
+            finding.reaction = Reaction::Keeps;
+        }
         take(Item::Finding(finding, Bytes::Around))
     }
 
@@ -433,7 +468,7 @@ impl<'s> Line<'s> {
                 finding.ids.extend(id.clone());
                 take(Item::Finding(finding, Bytes::Unreadable))?;
             }
-            Before::Kept(before) => {
+            Before::Kept(before, _) => {
                 self.dirty = true;
                 let why = "a second record on the same line; both are read".to_owned();
                 let mut finding = self.finding(place(&range), Class::Welded, why, &body[range.clone()], before);
@@ -456,7 +491,7 @@ impl<'s> Line<'s> {
             }
             Part::Bad(_) => {}
         }
-        self.before = Before::Kept(id);
+        self.before = Before::Kept(id, place(&range));
         Ok(())
     }
 
@@ -470,10 +505,9 @@ impl<'s> Line<'s> {
         {
             finding.reaction = Reaction::DoesNotStart;
         }
-        finding.possible = bad.possible.as_ref().map(|(range, what)| Possible {
-            span: Span { offset: base + range.start as u64, len: range.len() as u64 },
-            what: what.clone(),
-        });
+        let span = |range: &Range<usize>| Span { offset: base + range.start as u64, len: range.len() as u64 };
+        let possible = bad.possible.iter();
+        finding.possible = possible.map(|(range, what)| Possible { span: span(range), what: what.clone() }).collect();
         finding
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A piece is a stretch of a line without NUL bytes. It is read from its start. What cannot be read ends where a
 //! record begins that the text before it *cannot go on with*: reading from the start first fails within that
-//! record's first bytes. Where the text could go on, because it was cut at a value, the record behind it may just as
-//! well be part of somebody's state; it is then reported as possible and not taken.
+//! record's first bytes. Where the text could go on, because it was cut at a value, or where it has lost its own
+//! beginning, the record behind it may just as well be part of somebody's state; it is then reported as possible and
+//! not taken.
 
 use std::ops::Range;
 
@@ -15,8 +16,11 @@ use super::shape::{self, Event, Reading, Shape};
 /// string reads `{"` as its end and fails at the letter behind, one later where the record has a space there.
 const REACH: usize = 4;
 
-/// How many places in one fragment are looked at for a possible record.
-const POSSIBLE_TRIES: usize = 64;
+/// How many possible records are told of one stretch.
+const POSSIBLES: usize = 64;
+
+/// How often the bytes of one piece may be read in search of possible records.
+const SEARCHES: usize = 8;
 
 /// One part of a piece. Parts come in order and leave out only white space.
 #[derive(Debug)]
@@ -54,8 +58,8 @@ pub struct Bad {
     pub why: String,
     /// The record's id, where it could still be told.
     pub id: Option<String>,
-    /// A record at their end that may be one.
-    pub possible: Option<(Range<usize>, String)>,
+    /// Records in them that may be some, in order, each with its op and id.
+    pub possible: Vec<(Range<usize>, String)>,
 }
 
 /// Where a text is not UTF-8, found once for each stretch.
@@ -111,8 +115,10 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], take: &mut dyn FnMut(Part<'a>)) 
             }
             Err(bad) => bad,
         };
-        let fails = [Some(bad.bad.at), bad.wrong_at];
-        let next = if let Some(end) = bad.end { Some(end) } else { follower(shape, text, from, &fails, &mut utf8) };
+        // Only a text with its own beginning can be said not to go on with what follows.
+        let whole_head = matches!(text[from], b'{' | b'[');
+        let next = if whole_head { follower(shape, text, from, &bad, &mut utf8) } else { None };
+        let next = next.or(bad.end.filter(|end| whole_head && !text[*end..].trim_ascii().is_empty()));
         let end = next.unwrap_or(text.len());
         bad.bad.range = from..end;
         if next.is_none() {
@@ -136,7 +142,8 @@ fn read_at<'a>(
     from: usize,
     not_utf8: Option<usize>,
 ) -> Result<(Part<'a>, usize), Box<Unread>> {
-    let bad = |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: None };
+    let bad =
+        |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: Vec::new() };
     let (mut unread, end) = match shape::read(shape, &text[from..]) {
         Reading::Event { event, end, quirks } => {
             let end = from + end;
@@ -176,11 +183,12 @@ fn read_at<'a>(
 }
 
 /// Where the first record behind a fragment begins, if the fragment cannot go on with it.
-fn follower(shape: &Shape, text: &[u8], from: usize, fails: &[Option<usize>], utf8: &mut Utf8<'_>) -> Option<usize> {
-    let mut places: Vec<usize> = Vec::new();
-    if let [Some(at), wrong] = *fails {
-        places.extend(wrong);
-        places.extend(at.saturating_sub(REACH)..=at);
+fn follower(shape: &Shape, text: &[u8], from: usize, unread: &Unread, utf8: &mut Utf8<'_>) -> Option<usize> {
+    // Behind a whole value nothing can go on; else the text ends where reading failed, or where no event goes on.
+    let at = unread.end.unwrap_or(unread.bad.at);
+    let mut places: Vec<usize> = (at.saturating_sub(REACH)..=at).chain(unread.wrong_at).collect();
+    if unread.end.is_some() {
+        places.push(at + text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count());
     }
     places.sort_unstable();
     places
@@ -209,25 +217,35 @@ fn accepts(shape: &Shape, text: &[u8], place: usize, utf8: &mut Utf8<'_>) -> boo
     }
 }
 
-/// A record at the end of a fragment that could go on with it.
-fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Option<(Range<usize>, String)> {
-    let mut budget = (text.len() - from).saturating_mul(4);
-    for tag in memchr::memmem::find_iter(&text[from..], b"\"op\"").take(POSSIBLE_TRIES) {
+/// The records in a stretch that may be some: whole ones, each with the end of the piece or another beginning behind it.
+fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec<(Range<usize>, String)> {
+    let mut found: Vec<(Range<usize>, String)> = Vec::new();
+    let mut budget = (text.len() - from).saturating_mul(SEARCHES);
+    for tag in memchr::memmem::find_iter(&text[from..], b"\"op\"") {
         let before = text[from..from + tag].trim_ascii_end();
-        if before.last() != Some(&b'{') || before.len() < 2 {
+        let inside = found.last().is_some_and(|(range, _)| from + tag < range.end);
+        if before.last() != Some(&b'{') || before.len() < 2 || inside {
             continue;
         }
         let place = from + before.len() - 1;
-        budget = budget.checked_sub(text.len() - place)?;
         let not_utf8 = utf8.bad(place);
-        if let Ok((Part::Event { range, event, .. }, end)) = read_at(shape, text, place, not_utf8)
-            && text[end..].trim_ascii().is_empty()
-        {
-            let id = event_id(&event).map(|id| format!(" {id}")).unwrap_or_default();
-            return Some((range, format!("{}{id}", event.op.name)));
+        match read_at(shape, text, place, not_utf8) {
+            Ok((Part::Event { range, event, .. }, end))
+                if matches!(text[end..].trim_ascii_start().first(), None | Some(b'{' | b'[')) =>
+            {
+                let id = event_id(&event).map(|id| format!(" {id}")).unwrap_or_default();
+                found.push((range, format!("{}{id}", event.op.name)));
+            }
+            _ => match budget.checked_sub(text.len() - place) {
+                Some(left) => budget = left,
+                None => break,
+            },
+        }
+        if found.len() == POSSIBLES {
+            break;
         }
     }
-    None
+    found
 }
 
 /// The id of the record that an event is about: the first member that names one.

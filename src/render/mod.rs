@@ -110,6 +110,8 @@ pub struct Group {
     pub one: &'static str,
     /// The members of a row.
     pub columns: &'static [&'static str],
+    /// Which of them a table shows; empty: all.
+    pub shown: &'static [&'static str],
     /// Whether a row is shown on a terminal as lines under a headline, the first column; else as a table's row.
     pub blocks: bool,
 }
@@ -178,6 +180,8 @@ pub struct Printer {
     current: Option<usize>,
     rows: u64,
     table: Option<Table>,
+    /// An answer is begun and not ended.
+    open: bool,
     /// What hints carry.
     pub carried: Carried,
 }
@@ -201,6 +205,7 @@ impl Printer {
             current: None,
             rows: 0,
             table: None,
+            open: false,
             carried: Carried::default(),
         }
     }
@@ -215,6 +220,12 @@ impl Printer {
     #[must_use]
     pub fn wants_raw(&self) -> bool {
         self.settings.format.is_none() && !self.out_terminal
+    }
+
+    /// Whether notes and warnings are not wanted.
+    #[must_use]
+    pub fn quiet(&self) -> bool {
+        self.settings.quiet
     }
 
     /// Whether nobody reads any more.
@@ -261,6 +272,7 @@ impl Printer {
         self.groups = groups;
         self.current = None;
         self.rows = 0;
+        self.open = true;
         if self.format() == Format::Json {
             self.raw(format!("{{\"schema\":\"{schema}\"").as_bytes())?;
         }
@@ -322,16 +334,28 @@ impl Printer {
                 line.push('\n');
                 self.raw(line.as_bytes())
             }
-            Format::Id => {
-                for id in ids {
-                    self.raw(id.as_bytes())?;
-                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
-                }
-                Ok(())
-            }
+            Format::Id => ids.iter().try_for_each(|id| self.id(id)),
             Format::Table if group.blocks => self.block(group, cells),
             Format::Table => self.table_row(group, cells),
         }
+    }
+
+    /// Writes an id: exactly in a pipe, safely on a terminal.
+    fn id(&mut self, id: &str) -> Result<()> {
+        if self.out_terminal {
+            self.raw(for_terminal(id).as_bytes())?;
+        } else {
+            self.raw(id.as_bytes())?;
+        }
+        self.raw(if self.settings.null { b"\0" } else { b"\n" })
+    }
+
+    /// Writes a JSON document of others on a line of its own. It means the same, and is safe for terminals.
+    pub fn document(&mut self, document: &[u8]) -> Result<()> {
+        let mut line = String::new();
+        json::value(&mut line, &Value::Json(document));
+        line.push('\n');
+        self.raw(line.as_bytes())
     }
 
     fn block(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
@@ -360,16 +384,19 @@ impl Printer {
     }
 
     fn table_row(&mut self, group: Group, cells: &[Value<'_>]) -> Result<()> {
+        let shows = |name: &&&str| group.shown.is_empty() || group.shown.contains(*name);
         let table = self.table.get_or_insert_with(|| {
             let mut table = Table::new();
-            table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-            if let Some(width) = width() {
-                table.set_width(width);
-            }
-            table.set_header(group.columns.iter().map(|name| name.replace('_', " ")));
+            // A wide row runs over the edge of the terminal, so that an id can always be copied whole.
+            table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+            table.set_header(group.columns.iter().filter(shows).map(|name| name.replace('_', " ")));
             table
         });
-        table.add_row(cells.iter().map(|cell| for_terminal(&cell.raw())));
+        let row = group.columns.iter().zip(cells).filter(|(name, _)| shows(name));
+        table.add_row(row.map(|(_, cell)| match cell {
+            Value::Time(time) => time.to_rfc3339_opts(SecondsFormat::Secs, true),
+            cell => for_terminal(&cell.raw()),
+        }));
         if table.row_count() >= TABLE_ROWS {
             self.flush_table()?;
         }
@@ -427,8 +454,7 @@ impl Printer {
             }
             Format::Id => {
                 if let Some(id) = id {
-                    self.raw(id.as_bytes())?;
-                    self.raw(if self.settings.null { b"\0" } else { b"\n" })?;
+                    self.id(id)?;
                 }
             }
         }
@@ -445,6 +471,7 @@ impl Printer {
         if self.format() == Format::Json {
             self.raw(b"}\n")?;
         }
+        self.open = false;
         self.flush()
     }
 
@@ -459,34 +486,46 @@ impl Printer {
 
     /// Tells something that is worth knowing.
     pub fn note(&mut self, text: &str) {
-        self.talk("note", text, &[]);
+        self.talk("note", None, text, &[]);
     }
 
     /// Tells something that is wrong, but not the answer; each hint is a command.
     pub fn warn(&mut self, text: &str, hints: &[String]) {
-        self.talk("warning", text, hints);
+        self.talk("warning", None, text, hints);
     }
 
-    fn talk(&mut self, level: &'static str, text: &str, hints: &[String]) {
+    /// Tells of an error that did not keep the command from answering.
+    pub fn warn_of(&mut self, error: &Error) {
+        self.talk("warning", Some(error.code), &error.message, &error.hints);
+    }
+
+    fn talk(&mut self, level: &'static str, code: Option<Code>, text: &str, hints: &[String]) {
         if self.settings.quiet {
             return;
         }
         let hints: Vec<String> = hints.iter().map(|hint| self.carried.command(hint)).collect();
         let lines = if self.is_json() {
             let mut line = String::new();
-            let names = ["schema", "level", "message", "hints"];
-            let values = [Value::text("cruxctl.note.v1"), Value::text(level), Value::text(text), Value::Texts(hints)];
+            let names = ["schema", "level", "code", "message", "hints"];
+            let values = [
+                Value::text("cruxctl.note.v1"),
+                Value::text(level),
+                Value::maybe(code.map(Code::text)),
+                Value::text(text),
+                Value::Texts(hints),
+            ];
             json::object(&mut line, None, &names, &values);
             line.push('\n');
             line
         } else {
-            self.prose(level, text, &hints)
+            self.prose(level, code, text, &hints)
         };
         self.to_stderr(&lines);
     }
 
-    /// Tells why the command failed. In the JSON formats it is one object.
-    pub fn error(&mut self, error: &Error) {
+    /// Tells why the command ends with `status`. In the JSON formats it is one object.
+    pub fn error(&mut self, error: &Error, status: u8) {
+        self.close_broken(error);
         // What is still in the buffer belongs before the error.
         let _ = self.flush();
         let hints: Vec<String> = error.hints.iter().map(|hint| self.carried.command(hint)).collect();
@@ -498,7 +537,7 @@ impl Printer {
                 Value::text("cruxctl.error.v1"),
                 Value::text(kind.name()),
                 Value::text(error.code.text()),
-                Value::Count(u64::from(kind.status())),
+                Value::Count(u64::from(status)),
                 Value::text(&*error.message),
                 Value::Texts(hints),
             ];
@@ -506,21 +545,36 @@ impl Printer {
             line.push('\n');
             line
         } else {
-            self.prose("error", &format!("{} [{}]", error.message, error.code.text()), &hints)
+            self.prose("error", Some(error.code), &error.message, &hints)
         };
         self.to_stderr(&text);
     }
 
-    fn prose(&self, level: &str, text: &str, hints: &[String]) -> String {
+    /// Ends a JSON object that an error broke off, so that it is one: its last member says so.
+    fn close_broken(&mut self, error: &Error) {
+        if !std::mem::take(&mut self.open) || self.format() != Format::Json {
+            return;
+        }
+        let mut text = String::from(",\n\"error\":");
+        json::value(&mut text, &Value::text(error.code.text()));
+        text.push_str("}\n");
+        let inside = self.current.is_some_and(|current| current < self.groups.len());
+        // Where standard output is what failed, there is nothing to end.
+        let _ = if inside { self.close_group() } else { Ok(()) }.and_then(|()| self.raw(text.as_bytes()));
+    }
+
+    fn prose(&self, level: &str, code: Option<Code>, text: &str, hints: &[String]) -> String {
         let color = self.settings.color.unwrap_or(self.err_terminal);
         let level = match level {
             "error" if color => "\u{1b}[1;31merror\u{1b}[0m",
             "warning" if color => "\u{1b}[1;33mwarning\u{1b}[0m",
             other => other,
         };
-        let mut lines = format!("{level}: {}\n", for_terminal(text));
+        let code = code.map(|code| format!(" [{}]", code.text())).unwrap_or_default();
+        let mut lines = format!("{level}: {}{code}\n", for_terminal(text));
         for hint in hints {
-            lines.push_str(&format!("  try: {}\n", for_terminal(hint)));
+            let word = if hint.starts_with("cruxctl ") { "try" } else { "hint" };
+            lines.push_str(&format!("  {word}: {}\n", for_terminal(hint)));
         }
         lines
     }
@@ -540,11 +594,6 @@ impl Printer {
 
 fn closed() -> io::Error {
     io::Error::other("it is closed")
-}
-
-/// The terminal's width in columns.
-fn width() -> Option<u16> {
-    terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
 /// A bar that appears when it is needed.

@@ -1,0 +1,292 @@
+//! `cruxctl journal check`: every finding, a summary of each journal, a verdict, and what to type next.
+
+use clap::Args;
+
+use super::{Name, chosen};
+use crate::cmd::{Context, plural};
+use crate::error::{Code, Error, Result};
+use crate::journal::Journal;
+use crate::journal::check::{self, Summary};
+use crate::journal::finding::{Finding, Reaction, Severity};
+use crate::render::{Format, Group, Printer, Value};
+use crate::store::JOURNALS;
+
+/// Arguments of `journal check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    /// Which journals [default: all]
+    #[arg(value_name = "JOURNAL", value_enum)]
+    pub journals: Vec<Name>,
+    /// Count what only the daemon loses or stumbles over as well
+    #[arg(long)]
+    pub for_daemon: bool,
+}
+
+const CHECKED: &[Group] = &[
+    Group {
+        name: "findings",
+        one: "finding",
+        columns: &[
+            "place", "journal", "line", "offset", "length", "class", "severity", "daemon", "ids", "what", "begins",
+            "possible",
+        ],
+        shown: &[],
+        blocks: true,
+    },
+    Group {
+        name: "journals",
+        one: "journal",
+        columns: &[
+            "journal",
+            "exists",
+            "bytes",
+            "lines",
+            "live",
+            "dead_bytes",
+            "damaged_bytes",
+            "damage",
+            "daemon",
+            "foreign",
+            "quarantined_bytes",
+            "verdict",
+        ],
+        shown: &["journal", "bytes", "lines", "live", "damage", "daemon", "foreign", "verdict"],
+        blocks: false,
+    },
+];
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: &Check) -> Result<()> {
+    let journals = chosen(&args.journals);
+    if !context.dir.root.exists() {
+        let text = format!("there is no data directory {}", context.dir.root.display());
+        context.printer.note(&text);
+    }
+    context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
+    let now = context.env.now_text();
+    let mut summaries = Vec::new();
+    for journal in &journals {
+        let mut progress = context.printer.progress(journal.file);
+        let printer = &mut context.printer;
+        let summary = check::check(
+            &context.dir,
+            journal,
+            &now,
+            &mut |finding| finding_row(printer, journal, finding),
+            &mut |done, all| progress.at(done, all),
+        )?;
+        summaries.push(summary);
+    }
+    for summary in &summaries {
+        summary_row(context, summary)?;
+    }
+    let carried = context.printer.carried.clone();
+    let next: Vec<String> =
+        next_commands(&summaries, args.for_daemon).iter().map(|command| carried.command(command)).collect();
+    let verdict = verdict(&summaries);
+    let daemon = daemon_verdict(&summaries);
+    let texts = next.clone();
+    let held = summaries.iter().any(|s| s.held.as_ref().is_some_and(|held| held.bytes > 0));
+    let quarantine = held.then(|| context.dir.quarantine().display().to_string());
+    context.printer.fields(
+        None,
+        &[
+            ("verdict", Value::text(&*verdict)),
+            ("for_the_daemon", Value::text(&*daemon)),
+            ("quarantine", Value::maybe(quarantine)),
+            ("next", Value::Texts(next)),
+        ],
+    )?;
+    context.printer.end()?;
+    if context.printer.format() == Format::Id {
+        context.printer.note(&[vec![verdict.clone()], texts].concat().join("; "));
+    }
+    for summary in &summaries {
+        for note in &summary.notes {
+            context.printer.note(&format!("{}: {note}", summary.journal));
+        }
+        if let Some(mode) = summary.loose_mode {
+            let path = summary.path.display();
+            let text = format!("{path} has the mode {mode:03o}: others than its owner may open it (chmod 600)");
+            context.printer.note(&text);
+        }
+        if summary.held.is_none() {
+            let path = context.dir.quarantine();
+            context.printer.note(&format!("{} cannot be looked into", path.display()));
+        }
+        if let Some(span) = summary.seen.in_progress {
+            let text =
+                format!("a write is in progress on {}: its last {} bytes are not judged", summary.journal, span.len);
+            context.printer.note(&text);
+        }
+    }
+    for name in check::strays(&context.dir, &JOURNALS) {
+        let what = if name.contains(".cruxctl-") {
+            "a copy that a killed repair or compaction has left; the next one removes it"
+        } else if name.contains(".jsonl.torn.") {
+            "a tail that the daemon has moved aside"
+        } else {
+            "no journal: nothing reads it"
+        };
+        context.printer.note(&format!("{name} in the data directory is {what}"));
+    }
+    if args.for_daemon && summaries.iter().any(|s| s.seen.foreign > 0) {
+        context.printer.note("records of unknown ops are kept by everything: another version may know them");
+    }
+    let damaged = summaries.iter().any(|s| s.bad(false));
+    let bad = summaries.iter().any(|s| s.bad(args.for_daemon));
+    if bad && !context.damaged_ok {
+        // The answer itself says so already; whoever reads JSON also gets it where errors are.
+        let error = if damaged {
+            Error::new(Code::DamagedJournal, verdict)
+        } else {
+            Error::new(Code::DamagedForDaemon, daemon)
+        };
+        context.mark(error.status());
+        if matches!(context.printer.format(), Format::Json | Format::Jsonl) {
+            context.damage.push(error);
+        }
+    }
+    Ok(())
+}
+
+fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> Result<()> {
+    let severity = finding.class.severity();
+    let place = format!(
+        "{} line {}, byte {}, {} bytes: {} ({})",
+        journal.file,
+        finding.line,
+        finding.span.offset,
+        finding.span.len,
+        finding.class.name(),
+        severity.name()
+    );
+    let possible = (!finding.possible.is_empty()).then(|| {
+        let which: Vec<String> =
+            finding.possible.iter().map(|p| format!("{} at byte {}", p.what, p.span.offset)).collect();
+        format!(
+            "{}: a record, or a piece of what stands in front of it; it is taken as a record by: {}",
+            which.join(", "),
+            printer
+                .carried
+                .command(&format!("cruxctl journal repair {} --take {} --apply", journal.name, finding.line))
+        )
+    });
+    // Machines get the stable name of what the daemon does, people a sentence.
+    let daemon = match printer.format() {
+        Format::Table => finding.reaction.sentence(),
+        _ => finding.reaction.name(),
+    };
+    let ids: Vec<&str> = finding.ids.iter().map(String::as_str).collect();
+    let named = if printer.format() == Format::Table { Value::Absent } else { Value::text(journal.name) };
+    let hide = |value: Value<'static>, printer: &Printer| {
+        if printer.format() == Format::Table { Value::Absent } else { value }
+    };
+    let cells = [
+        Value::text(place),
+        named,
+        hide(Value::Count(finding.line), printer),
+        hide(Value::Count(finding.span.offset), printer),
+        hide(Value::Count(finding.span.len), printer),
+        hide(Value::text(finding.class.name()), printer),
+        hide(Value::text(severity.name()), printer),
+        Value::text(daemon),
+        Value::Texts(finding.ids.clone()),
+        Value::text(&*finding.why),
+        Value::Bytes(&finding.head),
+        Value::maybe(possible),
+    ];
+    printer.row(0, &ids, &cells)
+}
+
+fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
+    let verdict = match (summary.exists, summary.severity()) {
+        (false, _) => "absent",
+        (_, None) => "clean",
+        (_, Some(Severity::Damage)) => "damaged",
+        (_, Some(Severity::Daemon | Severity::Foreign)) => "readable",
+    };
+    let cells = [
+        Value::text(summary.journal),
+        Value::Flag(summary.exists),
+        Value::Count(summary.seen.totals.bytes),
+        Value::Count(summary.seen.totals.lines),
+        Value::Count(summary.live),
+        Value::Count(summary.dead_bytes),
+        Value::Count(summary.damaged_bytes),
+        Value::Count(summary.seen.damage),
+        Value::Count(summary.seen.daemon),
+        Value::Count(summary.seen.foreign),
+        summary.held.as_ref().map_or(Value::Absent, |held| Value::Count(held.bytes)),
+        Value::text(verdict),
+    ];
+    context.printer.row(1, &[], &cells)
+}
+
+fn verdict(summaries: &[Summary]) -> String {
+    let damage: u64 = summaries.iter().map(|s| s.seen.damage).sum();
+    let live: u64 = summaries.iter().map(|s| s.live).sum();
+    let lost: u64 = summaries.iter().map(|s| s.damaged_bytes).sum();
+    let odd: u64 = summaries.iter().map(|s| s.seen.daemon + s.seen.foreign).sum();
+    match (damage, odd) {
+        (0, 0) if !summaries.iter().any(|s| s.exists) => "there is nothing to check: no journal exists".to_owned(),
+        (0, 0) => format!("clean: all {} can be read", plural(live, "live record")),
+        (0, _) => format!(
+            "readable: all {} can be read; {} for the daemon to stumble over",
+            plural(live, "live record"),
+            plural(odd, "place")
+        ),
+        _ => format!(
+            "damaged in {}: {} can be read, {} cannot",
+            plural(damage, "place"),
+            plural(live, "live record"),
+            plural(lost, "byte")
+        ),
+    }
+}
+
+fn daemon_verdict(summaries: &[Summary]) -> String {
+    let files = |wanted: fn(Reaction) -> bool| -> Vec<String> {
+        summaries
+            .iter()
+            .filter(|s| s.daemon.iter().any(|r| wanted(*r)))
+            .map(|s| format!("{}.jsonl", s.journal))
+            .collect()
+    };
+    let stops = files(|r| r == Reaction::DoesNotStart);
+    if !stops.is_empty() {
+        return format!("the daemon does not start, because of {}", stops.join(" and "));
+    }
+    let mut parts = Vec::new();
+    let loses = files(|r| matches!(r, Reaction::LosesLine | Reaction::LosesLineAndNextAppend));
+    if !loses.is_empty() {
+        parts.push(format!("silently loses records of {}", loses.join(" and ")));
+    }
+    let welds = files(|r| matches!(r, Reaction::LosesNextAppend | Reaction::LosesLineAndNextAppend));
+    if !welds.is_empty() {
+        parts.push(format!("welds its next append to {} onto the last line and loses it", welds.join(" and ")));
+    }
+    let moves = files(|r| r == Reaction::MovesAside);
+    if !moves.is_empty() {
+        parts.push(format!("moves the unterminated tail of {} aside", moves.join(" and ")));
+    }
+    if parts.is_empty() {
+        return "the daemon starts and reads everything".to_owned();
+    }
+    format!("the daemon starts, but {}", parts.join(", "))
+}
+
+fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
+    let mut next = Vec::new();
+    for summary in summaries {
+        let stops = summary.daemon.contains(&Reaction::DoesNotStart);
+        if summary.seen.damage > 0 || stops {
+            next.push(format!("cruxctl journal repair {}", summary.journal));
+        } else if summary.seen.daemon > 0 && for_daemon {
+            next.push(format!("cruxctl journal repair {} --for-daemon", summary.journal));
+        } else if summary.seen.daemon > 0 {
+            next.push(format!("cruxctl journal check {} --for-daemon", summary.journal));
+        }
+    }
+    next
+}

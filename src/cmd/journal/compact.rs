@@ -1,0 +1,60 @@
+//! `cruxctl journal compact`: live records and nothing else.
+
+use clap::Args;
+
+use super::{Name, tell_carried_over};
+use crate::cmd::Context;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::journal::lock::Lock;
+use crate::journal::{compact, replay};
+use crate::render::{Group, Value};
+use crate::store::fact;
+
+/// Arguments of `journal compact`.
+#[derive(Args, Debug)]
+pub struct Compact {
+    /// Which journal
+    #[arg(value_name = "JOURNAL", value_enum)]
+    pub journal: Name,
+    /// Say what would be dropped and drop nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+const COMPACTED: &[Group] = &[Group {
+    name: "journals",
+    one: "journal",
+    columns: &["journal", "before_bytes", "after_bytes", "live", "foreign", "dropped", "dry_run"],
+    shown: &[],
+    blocks: false,
+}];
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
+    let journal = args.journal.journal();
+    if std::ptr::eq(journal, &fact::JOURNAL) {
+        let message = "facts.jsonl is not compacted: its deletes, holds and consolidations have rules of their own";
+        return Err(Error::new(Code::RefusedJournal, message));
+    }
+    let done = if args.dry_run || !context.dir.root.exists() {
+        compact::plan(&replay::open(&context.dir, journal)?, journal)?
+    } else {
+        let lock = Lock::take(&context.dir, context.lock_timeout)?;
+        compact::apply(&context.dir, journal, &lock, &env::random_tag()?)?
+    };
+    context.printer.begin("cruxctl.journal.compact.v1", COMPACTED)?;
+    let cells = [
+        Value::text(journal.name),
+        Value::Count(done.before_bytes),
+        Value::Count(done.after_bytes),
+        Value::Count(done.live),
+        Value::Count(done.foreign),
+        Value::Count(done.dropped),
+        Value::Flag(args.dry_run),
+    ];
+    context.printer.row(0, &[journal.name], &cells)?;
+    context.printer.end()?;
+    tell_carried_over(context, journal, done.carried_over);
+    Ok(())
+}

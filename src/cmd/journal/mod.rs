@@ -1,0 +1,98 @@
+//! `cruxctl journal`: the operator's verbs on the journals themselves. One file a verb.
+//!
+//! They see whole journals, whatever agent a record belongs to.
+
+pub mod check;
+pub mod compact;
+pub mod export;
+pub mod repair;
+pub mod show;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Context;
+use crate::error::Result;
+use crate::journal::Journal;
+use crate::store::{JOURNALS, case, fact, session};
+
+/// Arguments of `cruxctl journal`.
+#[derive(Args, Debug)]
+pub struct JournalArgs {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs of `cruxctl journal`.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Read everything, change nothing, name every finding
+    ///
+    /// Each finding has its journal, line, byte offset, length, class, severity and first bytes, and says what the
+    /// daemon will do with it. Then comes a summary of each journal, a verdict, and the next command. The exit status
+    /// is 3 where there is damage.
+    Check(check::Check),
+    /// Set aside what is damaged; show the plan unless --apply is given
+    ///
+    /// No byte is destroyed: what is taken out goes to the quarantine folder with a manifest that says where each
+    /// stretch lay. Stop the daemon first.
+    Repair(repair::Repair),
+    /// Print lines as they are in the file
+    Show(show::Show),
+    /// Drop records that are no longer live; live records are kept byte for byte
+    ///
+    /// Sessions and cases only: the deletes, holds and consolidations of facts have rules of their own. Stop the daemon
+    /// first. The history of a session or case ends here.
+    Compact(compact::Compact),
+    /// Print the live records, one JSON document a line
+    Export(export::Export),
+}
+
+/// A journal, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Name {
+    /// What agents are doing
+    #[value(alias = "sessions.jsonl")]
+    Sessions,
+    /// How it turned out
+    #[value(alias = "cases.jsonl")]
+    Cases,
+    /// What agents know
+    #[value(alias = "facts.jsonl")]
+    Facts,
+}
+
+impl Name {
+    fn journal(self) -> &'static Journal {
+        match self {
+            Name::Sessions => &session::JOURNAL,
+            Name::Cases => &case::JOURNAL,
+            Name::Facts => &fact::JOURNAL,
+        }
+    }
+}
+
+/// Runs a verb.
+pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
+    match args.verb {
+        Verb::Check(args) => check::run(context, &args),
+        Verb::Repair(args) => repair::run(context, &args),
+        Verb::Show(args) => show::run(context, &args),
+        Verb::Compact(args) => compact::run(context, &args),
+        Verb::Export(args) => export::run(context, &args),
+    }
+}
+
+/// The journals that were named; all of them where none was.
+fn chosen(names: &[Name]) -> Vec<&'static Journal> {
+    let named = |journal: &&Journal| names.iter().any(|name| std::ptr::eq(name.journal(), *journal));
+    JOURNALS.into_iter().filter(|journal| names.is_empty() || named(journal)).collect()
+}
+
+fn tell_carried_over(context: &mut Context, journal: &Journal, bytes: u64) {
+    if bytes > 0 {
+        let text =
+            format!("another program appended {bytes} bytes to {} meanwhile: they were carried over", journal.file);
+        context.printer.note(&text);
+    }
+}

@@ -1,0 +1,203 @@
+//! `cruxctl journal repair`: the plan, and with `--apply` the deed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Name, chosen, tell_carried_over};
+use crate::cmd::{Context, plural};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::journal::lock::Lock;
+use crate::journal::quarantine::{self, Entry};
+use crate::journal::repair::{self, Edit, Naming, Options, Plan};
+use crate::journal::{Journal, Span, replay};
+use crate::render::{Group, Printer, Value};
+
+/// Arguments of `journal repair`.
+#[derive(Args, Debug)]
+pub struct Repair {
+    /// Which journals [default: all]
+    #[arg(value_name = "JOURNAL", value_enum)]
+    pub journals: Vec<Name>,
+    /// Carry the plan out
+    #[arg(long)]
+    pub apply: bool,
+    /// Set aside what only the daemon cannot read as well
+    #[arg(long)]
+    pub for_daemon: bool,
+    /// Refuse if more than this many bytes of one journal would be set aside, line ends included; then nothing is
+    /// changed in any. For unattended use
+    #[arg(long, value_name = "N")]
+    pub max_loss_bytes: Option<u64>,
+    /// Take what check shows as possible records on this line as records; needs exactly one JOURNAL, and may be given
+    /// more than once
+    #[arg(long, value_name = "LINE")]
+    pub take: Vec<u64>,
+    /// Show the plan and change nothing, even with --apply
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+const PLANNED: &[Group] = &[
+    Group {
+        name: "edits",
+        one: "edit",
+        columns: &["journal", "edit", "line", "offset", "length", "class"],
+        shown: &[],
+        blocks: false,
+    },
+    Group {
+        name: "journals",
+        one: "journal",
+        columns: &[
+            "journal",
+            "before_bytes",
+            "after_bytes",
+            "set_aside_bytes",
+            "inserted_bytes",
+            "live",
+            "possible",
+            "applied",
+            "quarantine",
+        ],
+        shown: &["journal", "before_bytes", "after_bytes", "set_aside_bytes", "live", "applied"],
+        blocks: false,
+    },
+];
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
+    let journals = chosen(&args.journals);
+    if !args.take.is_empty() && journals.len() != 1 {
+        let message = "--take names a line of one journal: name the journal too";
+        let hint = "cruxctl journal repair sessions --take LINE";
+        return Err(Error::new(Code::UsageArguments, message).hint(hint));
+    }
+    let apply = args.apply && !args.dry_run;
+    let options = Options { for_daemon: args.for_daemon, take: args.take.clone() };
+    let lock =
+        if apply && context.dir.root.exists() { Some(Lock::take(&context.dir, context.lock_timeout)?) } else { None };
+    // Everything is decided before the first word is printed, and before the first journal is changed.
+    let mut plans: Vec<(&Journal, Plan, Option<PathBuf>)> = Vec::new();
+    for journal in &journals {
+        let opened = match &lock {
+            Some(lock) => replay::open_locked(&context.dir, journal, lock)?,
+            None => replay::open(&context.dir, journal)?,
+        };
+        let plan = repair::plan(&opened, journal, &options, &mut |_| Ok(()))?;
+        repair::check_takes(journal, &plan)?;
+        repair::allow(journal, &plan, args.max_loss_bytes)?;
+        plans.push((journal, plan, None));
+    }
+    for (journal, plan, manifest) in &mut plans {
+        let Some(lock) = &lock else { continue };
+        let naming = Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
+        let repaired = repair::apply(&context.dir, journal, lock, &options, args.max_loss_bytes, &naming)?;
+        tell_carried_over(context, journal, repaired.carried_over);
+        *plan = repaired.plan;
+        *manifest = repaired.manifest;
+    }
+    context.printer.begin("cruxctl.journal.repair.v1", PLANNED)?;
+    for (journal, plan, manifest) in &plans {
+        let printer = &mut context.printer;
+        match manifest {
+            // What was done stands in the manifest.
+            Some(manifest) => quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry))?,
+            None if plan.edits > 0 => {
+                let opened = replay::open(&context.dir, journal)?;
+                repair::plan(&opened, journal, &options, &mut |edit| edit_row(printer, journal, edit))?;
+            }
+            None => {}
+        }
+    }
+    let (mut edits, mut possible) = (0, 0);
+    for (journal, plan, manifest) in &plans {
+        edits += plan.edits;
+        possible += plan.possible;
+        let cells = [
+            Value::text(journal.name),
+            Value::Count(plan.before_bytes),
+            Value::Count(plan.after_bytes()),
+            Value::Count(plan.removed_bytes),
+            Value::Count(plan.inserted_bytes),
+            Value::Count(plan.live),
+            Value::Count(plan.possible),
+            Value::Flag(apply && plan.edits > 0),
+            Value::maybe(manifest.as_ref().map(|path| path.display().to_string())),
+        ];
+        context.printer.row(1, &[], &cells)?;
+    }
+    context.printer.end()?;
+    if possible > 0 && !apply {
+        let text = format!(
+            "{} with what may be a record or a piece of somebody's state: it is set aside unless you take it",
+            plural(possible, "place")
+        );
+        context.printer.warn(&text, &["cruxctl journal check".to_owned()]);
+    }
+    if edits == 0 {
+        context.printer.note("there is nothing to repair");
+    } else if !apply {
+        let hint = format!("cruxctl journal repair {}--apply", flags(args));
+        context.printer.warn("nothing was changed: this is the plan (stop the daemon before you apply it)", &[hint]);
+    }
+    Ok(())
+}
+
+/// The flags of a repair, to be typed again.
+fn flags(args: &Repair) -> String {
+    let mut flags: String = chosen(&args.journals).iter().map(|journal| format!("{} ", journal.name)).collect();
+    if args.journals.is_empty() {
+        flags.clear();
+    }
+    if args.for_daemon {
+        flags.push_str("--for-daemon ");
+    }
+    for line in &args.take {
+        flags.push_str(&format!("--take {line} "));
+    }
+    if let Some(most) = args.max_loss_bytes {
+        flags.push_str(&format!("--max-loss-bytes {most} "));
+    }
+    flags
+}
+
+fn edit_row(printer: &mut Printer, journal: &Journal, edit: &Edit) -> Result<()> {
+    let (what, line, span, class) = match edit {
+        Edit::Remove { span, line, class } => ("set-aside", *line, *span, class.name()),
+        Edit::Insert { offset, line } => ("insert-line-end", *line, Span { offset: *offset, len: 1 }, ""),
+    };
+    change_row(printer, journal, what, line, span, class)
+}
+
+fn entry_row(printer: &mut Printer, journal: &Journal, entry: &Entry) -> Result<()> {
+    match entry {
+        Entry::Removed { offset, length, line, class, .. } => {
+            change_row(printer, journal, "set-aside", *line, Span { offset: *offset, len: *length }, class)
+        }
+        Entry::Inserted { offset, line, .. } => {
+            change_row(printer, journal, "insert-line-end", *line, Span { offset: *offset, len: 1 }, "")
+        }
+        Entry::Quarantine { .. } | Entry::Total { .. } => Ok(()),
+    }
+}
+
+fn change_row(
+    printer: &mut Printer,
+    journal: &Journal,
+    what: &str,
+    line: u64,
+    span: Span,
+    class: &str,
+) -> Result<()> {
+    let cells = [
+        Value::text(journal.name),
+        Value::text(what),
+        Value::Count(line),
+        Value::Count(span.offset),
+        Value::Count(span.len),
+        Value::text(class),
+    ];
+    printer.row(0, &[], &cells)
+}

@@ -1,0 +1,108 @@
+//! `cruxctl journal show`: lines as they are in the file.
+
+use clap::{ArgGroup, Args};
+
+use super::Name;
+use crate::cmd::Context;
+use crate::error::{Code, Error, Result};
+use crate::journal::scan::{Item, Stretch};
+use crate::journal::shape::Event;
+use crate::journal::split::event_id;
+use crate::journal::{Span, replay};
+use crate::render::{Group, Value};
+
+/// Arguments of `journal show`.
+#[derive(Args, Debug)]
+#[group(skip)]
+#[command(group = ArgGroup::new("place").required(true).multiple(false).args(["line", "offset", "id"]))]
+pub struct Show {
+    /// Which journal
+    #[arg(value_name = "JOURNAL", value_enum)]
+    pub journal: Name,
+    /// The line with this number, from 1
+    #[arg(long, value_name = "N")]
+    pub line: Option<u64>,
+    /// The line on which this byte lies, from 0
+    #[arg(long, value_name = "BYTE")]
+    pub offset: Option<u64>,
+    /// Every line with a record about this id, as it is stored
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+}
+
+const SHOWN: &[Group] = &[Group {
+    name: "lines",
+    one: "line",
+    columns: &["line", "offset", "length", "text"],
+    shown: &[],
+    blocks: false,
+}];
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: &Show) -> Result<()> {
+    let journal = args.journal.journal();
+    let opened = replay::open(&context.dir, journal)?;
+    let mut lines: Vec<(u64, Span)> = Vec::new();
+    let mut missing = "";
+    if let Some(id) = &args.id {
+        let mut last = 0;
+        let stretch = Stretch { to: opened.len, ..Stretch::default() };
+        let seen = opened.scan_items(journal, stretch, &mut |item| {
+            let (line, span, found) = match item {
+                Item::Record(record) => {
+                    let named = event_id(record.event).is_some_and(|own| own == *id);
+                    (record.line, record.span, named || names(record.event, id))
+                }
+                Item::Finding(finding, _) => (finding.line, finding.span, finding.ids.contains(id)),
+                _ => return Ok(()),
+            };
+            if found && line != last {
+                last = line;
+                lines.push((line, span));
+            }
+            Ok(())
+        })?;
+        context.tell_damage(journal, &seen, true);
+        missing = "no line has a record about that id";
+    } else {
+        let found = match (args.line, args.offset) {
+            (Some(line), _) => opened.find_line(line)?.map(|offset| (line, offset)),
+            (_, Some(offset)) if offset < opened.len => Some((opened.line_of(offset)?, offset)),
+            _ => None,
+        };
+        match found {
+            Some((line, offset)) => lines.push((line, Span { offset, len: 0 })),
+            None => missing = "the journal ends before that place",
+        }
+    }
+    if lines.is_empty() {
+        let message = format!("{missing}, in {}", opened.path.display());
+        return Err(Error::new(Code::NoRecord, message).hint(format!("cruxctl journal check {}", journal.name)));
+    }
+    let raw = context.printer.wants_raw();
+    if !raw {
+        context.printer.begin("cruxctl.journal.show.v1", SHOWN)?;
+    }
+    for (line, span) in lines {
+        let whole = opened.whole_line(span.offset)?;
+        let bytes = opened.read(whole)?;
+        if raw {
+            context.printer.raw(&bytes)?;
+            context.printer.raw(b"\n")?;
+            continue;
+        }
+        let id = line.to_string();
+        let cells = [Value::Count(line), Value::Count(whole.offset), Value::Count(whole.len), Value::Bytes(&bytes)];
+        context.printer.row(0, &[&id], &cells)?;
+    }
+    if raw { context.printer.flush() } else { context.printer.end() }
+}
+
+/// Whether any member of an event names an id.
+fn names(event: &Event<'_>, id: &str) -> bool {
+    event.members.names.iter().any(|member| {
+        (member.name.ends_with("_id") && event.members.id(member.name).is_some_and(|own| own == id))
+            || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
+            || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
+    })
+}

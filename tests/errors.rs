@@ -1,0 +1,255 @@
+//! Every code of the error table is given by the binary with its status, and names the thing; the manual and the
+//! README have the same table of exit statuses as the program.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+
+use cruxctl::cmd::docs;
+use cruxctl::error::{Code, Kind, WHEN_ZERO, worse};
+
+use crate::support::{Answer, World, session_line, tree, words};
+
+/// Codes that no test here gives, and why.
+const NOT_GIVEN: &[(Code, &str)] = &[(Code::RejectedEnvelope, "no verb of this build reads an envelope")];
+
+/// For each code a test of its own, what the message must name, and a command that gives it.
+macro_rules! given {
+    ($($test:ident: $code:ident, $names:literal, $give:expr;)+) => {
+        $(#[test]
+        fn $test() {
+            let give: fn() -> Answer = $give;
+            gives(Code::$code, $names, &give());
+        })+
+
+        /// The codes that have a test.
+        const GIVEN: &[Code] = &[$(Code::$code,)+];
+    };
+}
+
+given! {
+    an_id_that_is_not_there_is_no_session: NoSession, "nope", || {
+        World::new().run(&words("session get nope --json"))
+    };
+    a_place_that_is_not_there_is_no_record: NoRecord, "line 7", || {
+        healthy().run(&words("journal repair sessions --take 7 --json"))
+    };
+    a_wrong_command_line_is_usage_arguments: UsageArguments, "--nope", || {
+        World::new().run(&words("session list --json --nope"))
+    };
+    a_state_that_is_no_json_is_usage_not_json: UsageNotJson, "standard input", || {
+        put(&World::new(), "a", "{")
+    };
+    an_id_that_may_not_be_created_is_usage_id: UsageId, "__agent_session::x", || {
+        put(&World::new(), "__agent_session::x", "1")
+    };
+    an_answer_from_a_damaged_journal_is_damaged_journal: DamagedJournal, "sessions.jsonl", || {
+        damaged().run(&words("session list --json"))
+    };
+    what_the_daemon_loses_is_damaged_for_daemon: DamagedForDaemon, "sessions.jsonl", || {
+        World::with("sessions.jsonl", session_line("a", "1")).run(&words("journal check --for-daemon --json"))
+    };
+    a_large_state_is_refused_too_large: RefusedTooLarge, "the state has 7 bytes", || {
+        put(&World::new(), "a --max-state-bytes 6", "{\"a\":1}")
+    };
+    a_state_that_the_daemon_loses_is_refused_daemon_unreadable: RefusedDaemonUnreadable, "byte 1", || {
+        put(&World::new(), "a", "[1e400]")
+    };
+    a_session_that_is_there_is_refused_exists: RefusedExists, "\"a\"", || put(&healthy(), "a --if-absent", "2");
+    a_state_that_has_changed_is_refused_changed: RefusedChanged, "\"a\"", || {
+        put(&healthy(), &format!("a --if-match {}", "0".repeat(64)), "2")
+    };
+    a_session_that_has_expired_is_refused_expired: RefusedExpired, "\"old\"", || {
+        let world = World::new();
+        put(&world, "old --ttl 0s", "1").ends(0);
+        world.run(&words("session get old --json"))
+    };
+    a_repair_above_its_limit_is_refused_loss: RefusedLoss, "sessions.jsonl", || {
+        damaged().run(&words("journal repair --apply --max-loss-bytes 1 --json"))
+    };
+    a_compaction_of_a_damaged_journal_is_refused_damage: RefusedDamage, "sessions.jsonl", || {
+        damaged().run(&words("journal compact sessions --json"))
+    };
+    a_compaction_of_facts_is_refused_journal: RefusedJournal, "facts.jsonl", || {
+        World::new().run(&words("journal compact facts --json"))
+    };
+    a_lock_that_is_held_is_busy_lock: BusyLock, "cruxctl/lock", || {
+        let world = healthy();
+        put(&world, "a", "1").ends(0);
+        let lock = File::open(world.dir().join("cruxctl/lock")).unwrap();
+        lock.lock().unwrap();
+        put(&world, "a --lock-timeout 10ms", "2")
+    };
+    a_journal_that_is_rewritten_in_place_is_busy_changing: BusyChanging, "sessions.jsonl", rewritten;
+    a_folder_that_is_a_file_is_environment_io: EnvironmentIo, "file/data/sessions.jsonl", || {
+        let world = World::new();
+        fs::write(world.beside("file"), "").unwrap();
+        world.run(&words("session list --data-dir file/data --json"))
+    };
+    a_journal_that_may_not_be_read_is_environment_permission: EnvironmentPermission, "sessions.jsonl", || {
+        failing("openat:error=EACCES", "sessions.jsonl", "session list")
+    };
+    a_full_disk_is_environment_space: EnvironmentSpace, "sessions.jsonl", || {
+        failing("write:error=ENOSPC", "sessions.jsonl", "session delete a")
+    };
+    a_folder_in_a_journals_place_is_environment_file_kind: EnvironmentFileKind, "sessions.jsonl", || {
+        let world = World::new();
+        fs::create_dir_all(world.dir().join("sessions.jsonl")).unwrap();
+        let answer = world.run(&words("session list --json"));
+        fs::remove_dir(world.dir().join("sessions.jsonl")).unwrap();
+        answer
+    };
+    a_lock_that_does_not_work_is_environment_lock: EnvironmentLock, "/data", || {
+        failing("flock:error=ENOLCK", "cruxctl/lock", "session delete a")
+    };
+    an_output_that_is_full_is_environment_stdout: EnvironmentStdout, "standard output", || {
+        healthy().shell("cruxctl session list --json > /dev/full")
+    };
+    an_input_that_cannot_be_read_is_environment_stdin: EnvironmentStdin, "standard input", || {
+        World::new().shell("cruxctl session put a --json < /")
+    };
+    a_write_that_could_not_be_synced_is_unknown_write: UnknownWrite, "sessions.jsonl", || {
+        failing("fdatasync:error=EIO", "sessions.jsonl", "session delete a")
+    };
+}
+
+/// Holds an answer in JSON against the code that it must give.
+fn gives(code: Code, names: &str, answer: &Answer) {
+    if code.kind() == Kind::Damaged {
+        // The answer is there, and the error says what it lacks.
+        let told = answer.talk().into_iter().rfind(|talk| talk["schema"] == "cruxctl.error.v1").unwrap();
+        assert_eq!((told["code"].as_str(), answer.status), (Some(code.text()), 3), "{answer:?}");
+        assert_eq!(told["status"], 3, "{answer:?}");
+        assert!(!answer.stdout.is_empty() && told["message"].as_str().unwrap().contains(names), "{answer:?}");
+        return;
+    }
+    let error = answer.fails(code);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(names), "{message:?} does not name {names}");
+    // One line, no full stop, and none of Rust's own numbers.
+    assert!(!message.ends_with('.') && !message.contains('\n') && !message.contains("os error"), "{message:?}");
+}
+
+fn healthy() -> World {
+    World::with("sessions.jsonl", session_line("a", "1") + "\n")
+}
+
+fn damaged() -> World {
+    World::with("sessions.jsonl", format!("{}\nnot a record\n", session_line("a", "1"))).damaged()
+}
+
+fn put(world: &World, args: &str, state: &str) -> Answer {
+    world.run_with(&[words("session put --json"), words(args)].concat(), state)
+}
+
+/// Runs a command in which every system call of one kind on one file of the data directory fails.
+fn failing(call: &str, file: &str, line: &str) -> Answer {
+    let world = healthy().damaged();
+    world.run(&words("session archive a")).ends(0);
+    let path = world.dir().join(file);
+    world.shell(&format!("strace -qq -o /dev/null -P '{}' -e inject={call} cruxctl {line} --json", path.display()))
+}
+
+/// Lists a journal that is overwritten in place while its list is being printed.
+fn rewritten() -> Answer {
+    let ids = (0..4000).map(|n| format!("{n}{}", "x".repeat(200)));
+    let text: String = ids.map(|id| session_line(&id, "1") + "\n").collect();
+    let world = World::with("sessions.jsonl", &text).damaged();
+    let mut child = world.command(&words("session list --json")).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    // The first byte comes when everything was scanned; most of the rest cannot come before the pipe is emptied.
+    stdout.read_exact(&mut [0]).unwrap();
+    let mut journal = OpenOptions::new().write(true).open(world.dir().join("sessions.jsonl")).unwrap();
+    journal.write_all("\n".repeat(text.len()).as_bytes()).unwrap();
+    stdout.read_to_end(&mut Vec::new()).unwrap();
+    Answer::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn every_code_has_a_test_or_a_reason() {
+    for code in Code::ALL {
+        let given = GIVEN.iter().filter(|given| *given == code).count();
+        let reasons = NOT_GIVEN.iter().filter(|(not, why)| not == code && !why.is_empty()).count();
+        assert_eq!(given + reasons, 1, "{}: {given} tests and {reasons} reasons", code.text());
+    }
+    // The reason ends with the build that has such a verb.
+    assert!(docs::tree().find_subcommand("handoff").is_none());
+}
+
+#[test]
+fn a_code_begins_with_its_kind_and_is_told_once() {
+    for code in Code::ALL {
+        let (kind, rest) = code.text().split_once('.').unwrap();
+        assert_eq!(kind, code.kind().name());
+        assert!(!rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{rest}");
+        assert!(!code.when().is_empty(), "{}", code.text());
+        assert_eq!(Code::ALL.iter().filter(|other| other.text() == code.text()).count(), 1, "{}", code.text());
+    }
+    // Grouped by status, so that the table reads from 1 to 8.
+    assert!(Code::ALL.is_sorted_by_key(|code| code.kind().status()));
+}
+
+#[test]
+fn the_kinds_are_the_statuses_from_one_to_eight() {
+    assert_eq!(Kind::ALL.map(Kind::status), [1, 2, 3, 4, 5, 6, 7, 8]);
+    for kind in Kind::ALL {
+        assert!(Code::ALL.iter().any(|code| code.kind() == kind), "{}", kind.name());
+    }
+}
+
+#[test]
+fn of_two_statuses_the_worse_is_told() {
+    let order = [8, 7, 6, 5, 4, 2, 3, 1, 0];
+    for (rank, worst) in order.into_iter().enumerate() {
+        for other in &order[rank..] {
+            assert_eq!([worse(worst, *other), worse(*other, worst)], [worst, worst], "{worst} and {other}");
+        }
+    }
+}
+
+#[test]
+fn statuses_that_meet_in_one_command_end_with_the_worse() {
+    let world = damaged();
+    put(&world, "old --ttl 0s", "1").ends(0);
+    for (line, status) in [
+        // 3 and 1, 3 and 5, 3 and 7.
+        ("cruxctl session get nope", 3),
+        ("cruxctl session get old", 5),
+        ("cruxctl session list > /dev/full", 7),
+        ("cruxctl journal check > /dev/full", 7),
+    ] {
+        world.shell(line).ends(status);
+    }
+}
+
+/// The cells of a Markdown table's row, without marks.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim().trim_start_matches('|').trim_end_matches('|');
+    line.split('|').map(|cell| cell.replace('`', "").trim().to_owned()).collect()
+}
+
+#[test]
+fn the_readme_has_the_table_of_statuses() {
+    let readme = fs::read_to_string(tree("README.md")).unwrap();
+    let rows: Vec<Vec<String>> = readme.lines().filter(|line| line.starts_with('|')).map(cells).collect();
+    for kind in Kind::ALL {
+        let row = [kind.status().to_string(), kind.name().to_owned(), kind.when().to_owned()];
+        assert!(rows.iter().any(|cells| cells == &row), "README.md has no row {row:?}");
+    }
+    let zero = rows.iter().find(|cells| cells[0] == "0").unwrap_or_else(|| panic!("README.md has no row for 0"));
+    assert_eq!(zero.last().unwrap(), WHEN_ZERO);
+}
+
+#[test]
+fn the_manual_has_every_status_with_its_meaning() {
+    let page = fs::read_to_string(tree("man/cruxctl.1")).unwrap().replace("\\-", "-").replace("\\*(Aq", "'");
+    let section = page.split("\n.SH ").find(|section| section.trim_start_matches('"').starts_with("EXIT STATUS"));
+    let lines: Vec<&str> = section.unwrap_or_else(|| panic!("no section EXIT STATUS: {page}")).lines().collect();
+    let told = |status: u8, when: &str| {
+        let bold = format!("\\fB{status}\\fR");
+        lines.windows(3).any(|three| three == [".TP", &bold, when])
+    };
+    assert!(told(0, WHEN_ZERO), "{lines:?}");
+    for kind in Kind::ALL {
+        assert!(told(kind.status(), kind.when()), "{} {} in {lines:?}", kind.status(), kind.when());
+    }
+}
