@@ -317,14 +317,14 @@ fn a_torn_prefix_never_hides_the_case_or_fact_behind_it() {
 fn a_stray_quote_in_front_of_a_record_does_not_hide_it() {
     // Together with the record's first bytes it reads as a whole string, and what is left as nothing.
     for journal in JOURNALS {
-        for stray in ["\"", "\"x"] {
-            made(journal).good("a").bad(stray, "welded", "loses-line", &["b"]).good("b").holds(&["a", "b"]);
+        let whole = record(journal, "a");
+        for front in ["\"", "\"x", &format!("{whole}\""), &format!("{whole} \"x")] {
+            let world = made(journal).text(front).good("b").world();
+            let (_, report) = world.check(&[journal]);
+            let mut shown = report["findings"].as_array().unwrap().iter().filter_map(possible);
+            let read = world.live_ids(journal).contains(&"b".to_owned());
+            assert!(read || shown.any(|text| text.contains(" b at byte ")), "{report}");
         }
-        made(journal)
-            .text(record(journal, "a"))
-            .bad("\"", "welded", "loses-line", &["a", "b"])
-            .good("b")
-            .holds(&["a", "b"]);
     }
 }
 
@@ -365,6 +365,12 @@ fn records_on_one_line_are_all_read() {
             .text("\n")
             .good("d")
             .holds(&["a", "b", "d"]);
+        let (daemon, offset) = (if journal == "facts" { "moves-aside" } else { "loses-next-append" }, a.len() as u64);
+        made(journal)
+            .text(&a)
+            .bad(&b, "welded", "loses-line", &["a", "b"])
+            .also(offset, "no-final-newline", daemon, &["b"])
+            .holds(&["a", "b"]);
         made(journal)
             .text(&a)
             .text(" \t")
@@ -707,7 +713,7 @@ fn a_last_record_without_its_line_end_is_read_and_the_daemon_is_warned_of() {
         made(journal).good("a").bad(&last, "no-final-newline", daemon, &["b"]).holds(&["a", "b"]);
         made(journal).bad(&last, "no-final-newline", daemon, &["b"]).holds(&["b"]);
         // A CRLF file that was cut in the middle of its last line end.
-        made(journal).good("a").bad(last + "\r", "no-final-newline", daemon, &["b"]).holds(&["a", "b"]);
+        made(journal).good("a").bad(last, "no-final-newline", daemon, &["b"]).text("\r").holds(&["a", "b"]);
     }
 }
 
@@ -735,7 +741,8 @@ fn white_space_that_the_daemon_trims_is_nothing() {
         made(journal).good("a").text(line).holds(&["a", "b"]);
     }
     made("facts").good("a").text(format!("\t\u{c} {}\u{c}\r\n \t\n", record("facts", "b"))).holds(&["a", "b"]);
-    made("facts").good("a").bad("\u{a0}", "foreign-space", "loses-line", &[]).text("\n").holds(&["a"]);
+    // Of such a line alone the daemon complains, and loses nothing.
+    made("facts").good("a").bad("\u{a0}", "foreign-space", "keeps", &[]).text("\n").holds(&["a"]);
 }
 
 #[test]
@@ -973,7 +980,7 @@ fn a_state_cut_at_any_byte_never_becomes_an_event() {
     for (finding, cut) in findings.iter().zip(1..) {
         assert_eq!((&finding["length"], &finding["class"]), (&json!(cut), &json!("not-json")), "{finding}");
         if let Some(text) = possible(finding) {
-            assert!(text.contains("in") && text.ends_with(&format!("--take {}", cut + 5)), "{finding}");
+            assert!(text.contains("in") && text.contains(&format!("--take {} ", cut + 5)), "{finding}");
             shown.insert(cut - around);
         }
     }
@@ -1151,7 +1158,6 @@ fn a_plan_changes_nothing() {
     for args in [
         &["journal", "repair"][..],
         &["journal", "repair", "--for-daemon"],
-        &["journal", "repair", "sessions", "--max-loss-bytes", "0"],
         &["journal", "repair", "--apply", "--dry-run"],
     ] {
         let answer = world.run(&[args, &["--json"]].concat()).ends(0);
@@ -1167,9 +1173,12 @@ fn a_repair_that_would_set_too_much_aside_is_refused_before_the_first_journal_is
     let before = world.journals();
     // The line end of a line that goes is set aside as well.
     for most in ["0", "5", "6", "14"] {
-        let answer = world.run(&["journal", "repair", "--apply", "--max-loss-bytes", most]).ends(5);
-        assert!(answer.stderr.contains("max-loss-bytes"), "{answer:?}");
-        assert!(world.journals() == before && !world.dir().join("cruxctl/quarantine").exists(), "{most}");
+        for apply in [&["--apply"][..], &[]] {
+            let args = [&["journal", "repair", "--max-loss-bytes", most], apply].concat();
+            let answer = world.run(&args).ends(5);
+            assert!(answer.stderr.contains("max-loss-bytes"), "{answer:?}");
+            assert!(world.journals() == before && !world.dir().join("cruxctl/quarantine").exists(), "{most}");
+        }
     }
     world.run(&["journal", "repair", "--apply", "--max-loss-bytes", "15"]).ends(0);
     assert_eq!(world.check(&[]).0, 0);
