@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails must fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
+mod compat;
 mod concurrency;
 mod crash;
+mod damage;
 mod docs;
 mod errors;
 mod journal_verbs;

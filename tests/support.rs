@@ -228,6 +228,56 @@ pub fn session_line(id: &str, state: &str) -> String {
     )
 }
 
+/// A journal as it was before its only repair, put together from what the repair left and what it set aside. A journal
+/// that was not repaired is as it is.
+pub fn before_repair(world: &World, journal: &str) -> Vec<u8> {
+    let now = world.read(&format!("{journal}.jsonl"));
+    let folder = world.dir().join("cruxctl/quarantine");
+    let names = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mine = |name: &String| name.starts_with(&format!("{journal}-")) && name.ends_with(".manifest.jsonl");
+    let manifests: Vec<String> = names.map(|name| name.into_string().unwrap()).filter(mine).collect();
+    let [manifest] = &manifests[..] else {
+        assert!(manifests.is_empty(), "more than one repair of {journal}");
+        return now;
+    };
+    let (mut before, mut at, mut removed, mut inserted) = (Vec::new(), 0, 0, 0);
+    let mut bytes = Vec::new();
+    let mut total = Value::Null;
+    for line in fs::read_to_string(folder.join(manifest)).unwrap().lines() {
+        assert!(total.is_null(), "a line behind the sums: {line}");
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let (kind, entry) = entry.as_object().unwrap().iter().next().unwrap();
+        let number = |name: &str| usize::try_from(entry[name].as_u64().unwrap()).unwrap();
+        if matches!(&**kind, "removed" | "inserted") {
+            let kept = number("offset") - before.len();
+            before.extend_from_slice(&now[at..at + kept]);
+            at += kept;
+        }
+        match &**kind {
+            "quarantine" => bytes = fs::read(folder.join(entry["bytes_file"].as_str().unwrap())).unwrap(),
+            "removed" => {
+                assert_eq!(number("at"), removed, "a hole in the bytes set aside");
+                before.extend_from_slice(&bytes[removed..removed + number("length")]);
+                removed += number("length");
+            }
+            "inserted" => {
+                assert!(entry["text"] == "\n" && now[at] == b'\n', "something else than a line end was put in");
+                inserted += 1;
+                at += 1;
+            }
+            "total" => total = entry.clone(),
+            _ => panic!("a line of another kind: {line}"),
+        }
+    }
+    before.extend_from_slice(&now[at..]);
+    assert_eq!(bytes.len(), removed);
+    let sums = serde_json::json!({
+        "before_bytes": before.len(), "after_bytes": now.len(), "removed_bytes": removed, "inserted_bytes": inserted,
+    });
+    assert_eq!(total, sums);
+    before
+}
+
 /// A command line without quotes as its words.
 pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
