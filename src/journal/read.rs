@@ -51,8 +51,8 @@ pub enum Reading<'a> {
         fail: Fail,
         /// The first value before that place which no event could have there.
         wrong_at: Option<usize>,
-        /// The record's id, where it could still be told.
-        id: Option<String>,
+        /// The record's id, where it could still be told, and the offset behind it.
+        id: Option<(String, usize)>,
     },
 }
 
@@ -69,8 +69,8 @@ struct Reader<'a> {
     wrong: Option<Wrong>,
     /// The member that names what the event is about.
     id_member: &'static str,
-    /// What it says, where it was seen.
-    id: Option<String>,
+    /// What it says, where it was seen, and the offset behind it.
+    id: Option<(String, usize)>,
 }
 
 /// Reads one event from the start of `text`, which begins with neither white space nor a byte order mark.
@@ -118,7 +118,9 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
             end: cursor.pos,
             quirks: cursor.quirks,
         },
-        (Ok(()), Some(Wrong { class, at, why })) => Reading::NoEvent { class, at, why, end: cursor.pos, id },
+        (Ok(()), Some(Wrong { class, at, why })) => {
+            Reading::NoEvent { class, at, why, end: cursor.pos, id: id.map(|(id, _)| id) }
+        }
         (Err(fail), wrong) => {
             let wrong_at = wrong.filter(|w| w.class == Class::WrongType).map(|w| w.at);
             Reading::Broken { fail, wrong_at, id }
@@ -327,7 +329,7 @@ impl<'a> Reader<'a> {
             });
         } else if member.name == self.id_member && self.id.is_none() {
             let inside = &self.cursor.text()[start + 1..self.cursor.pos - 1];
-            self.id = Some(json::unescape(inside).into_owned());
+            self.id = Some((json::unescape(inside).into_owned(), self.cursor.pos));
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ const LONGEST_PIECE: usize = u32::MAX as usize - 1;
 /// How many adjoining stretches of one line are told one by one: a text in UTF-16 would give one for each letter.
 const WRECKS: u32 = 4;
 
+/// How many NUL bytes of a run are shown.
+const NULS: usize = 4;
+
 /// What a scan meets, in the order of the file.
 #[derive(Debug)]
 pub enum Item<'a> {
@@ -373,7 +376,9 @@ impl<'s> Line<'s> {
             }
             return Ok(());
         }
-        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &[0; 4], None);
+        // A few stand for all.
+        let head = vec![0; usize::try_from(len).unwrap_or(NULS).min(NULS)];
+        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &head, None);
         self.wreck(finding, take)
     }
 
@@ -387,19 +392,22 @@ impl<'s> Line<'s> {
     ) -> Result<()> {
         let shape = self.shape;
         let mut start = 0;
-        if text.starts_with(b"\xEF\xBB\xBF") && at == self.start {
+        let bom = text.starts_with(b"\xEF\xBB\xBF") && at == self.start;
+        if bom {
             start = 3;
-            let why = "a UTF-8 byte order mark in front of the line".to_owned();
-            let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], None);
-            self.dirty = true;
-            take(Item::Finding(finding, Bytes::Around))?;
         }
         let inside = trim(&text[start..]);
         let inside = start + inside.start..start + inside.end;
-        if !shape.daemon.trims_unicode {
-            self.foreign_space(text, at, start..inside.start, take)?;
-        }
         let body = &text[inside.clone()];
+        if bom {
+            let why = "a UTF-8 byte order mark in front of the line".to_owned();
+            let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], self.first_id(body));
+            self.dirty = true;
+            take(Item::Finding(finding, Bytes::Around))?;
+        }
+        if !shape.daemon.trims_unicode {
+            self.foreign_space(text, at, start..inside.start, body, take)?;
+        }
         let base = at + inside.start as u64;
         let mut result = Ok(());
         let behind_nul = match &self.before {
@@ -413,7 +421,7 @@ impl<'s> Line<'s> {
         });
         result?;
         if !shape.daemon.trims_unicode && !body.is_empty() {
-            self.foreign_space(text, at, inside.end..text.len(), take)?;
+            self.foreign_space(text, at, inside.end..text.len(), body, take)?;
         }
         if last == Some(false) {
             self.dirty = true;
@@ -427,7 +435,8 @@ impl<'s> Line<'s> {
             };
             if let Some((span, id)) = tail {
                 let why = "the last line has no line end".to_owned();
-                let mut finding = self.finding(span, Class::NoFinalNewline, why, body, id);
+                let from = usize::try_from(span.offset - at).unwrap_or(0);
+                let mut finding = self.finding(span, Class::NoFinalNewline, why, &text[from..], id);
                 finding.reaction =
                     if shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesNextAppend };
                 take(Item::Finding(finding, Bytes::Readable))?;
@@ -436,12 +445,21 @@ impl<'s> Line<'s> {
         Ok(())
     }
 
+    /// The id of the record that a text begins with.
+    fn first_id(&self, text: &[u8]) -> Option<String> {
+        match read::read(self.shape, text) {
+            Reading::Event { event, .. } => split::event_id(&event),
+            _ => None,
+        }
+    }
+
     /// White space that only other journals' readers trim.
     fn foreign_space(
         &mut self,
         text: &[u8],
         at: u64,
         range: Range<usize>,
+        body: &[u8],
         take: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         let space = &text[range.clone()];
@@ -456,7 +474,7 @@ impl<'s> Line<'s> {
         } else {
             "white space around the record that the daemon does not trim here"
         };
-        let mut finding = self.finding(span, Class::ForeignSpace, why.to_owned(), space, None);
+        let mut finding = self.finding(span, Class::ForeignSpace, why.to_owned(), space, self.first_id(body));
         if blank {
             finding.reaction = Reaction::Keeps;
         }

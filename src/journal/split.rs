@@ -113,7 +113,7 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], behind_nul: bool, take: &mut dyn
             Ok((_, end)) if behind_nul && from == 0 && !stands_alone(text, end) => {
                 let why = "a record between NUL bytes and something else".to_owned();
                 let bad = Bad { range: 0..0, class: Class::NotJson, at: end, why, id: None, possible: Vec::new() };
-                Box::new(Unread { bad, wrong_at: None, end: None })
+                Box::new(Unread { bad, wrong_at: None, end: None, id_end: None })
             }
             Ok((part, end)) => {
                 take(part);
@@ -128,6 +128,10 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], behind_nul: bool, take: &mut dyn
         let next = next.or(bad.end.filter(|end| whole_head && !text[*end..].trim_ascii().is_empty()));
         let end = next.unwrap_or(text.len());
         bad.bad.range = from..end;
+        // An id that was cut goes on in what stands behind it, and is none.
+        if bad.id_end.is_some_and(|id_end| id_end > end) {
+            bad.bad.id = None;
+        }
         if next.is_none() {
             bad.bad.possible = possible(shape, text, from, &mut utf8);
         }
@@ -141,6 +145,8 @@ struct Unread {
     bad: Bad,
     wrong_at: Option<usize>,
     end: Option<usize>,
+    /// Offset behind the id that was told.
+    id_end: Option<usize>,
 }
 
 fn read_at<'a>(
@@ -158,24 +164,42 @@ fn read_at<'a>(
                 return Ok((Part::Event { range: from..end, event, quirks }, end));
             }
             let id = event_id(&event);
-            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), id), wrong_at: None, end: Some(end) }, end)
+            (
+                Unread {
+                    bad: bad(Class::InvalidUtf8, 0, String::new(), id),
+                    wrong_at: None,
+                    end: Some(end),
+                    id_end: None,
+                },
+                end,
+            )
         }
         Reading::Foreign { op, end } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Foreign { range: from..end, op }, end));
             }
-            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), None), wrong_at: None, end: Some(end) }, end)
+            (
+                Unread {
+                    bad: bad(Class::InvalidUtf8, 0, String::new(), None),
+                    wrong_at: None,
+                    end: Some(end),
+                    id_end: None,
+                },
+                end,
+            )
         }
         Reading::NoEvent { class, at, why, end, id } => {
             let end = from + end;
-            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end) }, end)
+            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end), id_end: None }, end)
         }
         Reading::Broken { fail, wrong_at, id } => {
+            let (id, id_end) = id.unzip();
             let unread = Unread {
                 bad: bad(Class::NotJson, fail.at, fail.why.to_owned(), id),
                 wrong_at: wrong_at.map(|at| from + at),
                 end: None,
+                id_end: id_end.map(|end| from + end),
             };
             let end = unread.bad.at + 1;
             (unread, end)
