@@ -7,11 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
+use super::parallel::Met;
 use super::quarantine::{self, Held};
 use super::replace;
 use super::replay::{self, Seen};
-use super::scan::{Bytes, Item, Record, Stretch};
-use super::shape::{Need, Type};
+use super::scan::Bytes;
+use super::stamp::Stamp;
 use crate::error::Result;
 
 /// What a journal comes to.
@@ -48,22 +49,17 @@ pub struct Summary {
 /// The times of records, which nothing depends on: the order of the file decides.
 #[derive(Default)]
 struct Clock {
-    last: Vec<u8>,
+    last: Option<Stamp>,
     back: u64,
     ahead: u64,
 }
 
 impl Clock {
-    fn see(&mut self, record: &Record<'_>, now: &str) {
-        let doc = &record.event.record;
-        let member = doc.names.iter().find(|m| m.ty == Type::Time && m.need == Need::Required);
-        // The daemon's own form is in the order of its letters, but for the `Z`. Any other is left out.
-        let text = member.and_then(|m| doc.raw(m.name)).and_then(|raw| raw.strip_prefix(b"\"")?.strip_suffix(b"Z\""));
-        let Some(text) = text.filter(|text| text.len() >= 19 && text.is_ascii()) else { return };
-        self.back += u64::from(text < self.last.as_slice());
-        self.ahead += u64::from(text > now.trim_end_matches('Z').as_bytes());
-        self.last.clear();
-        self.last.extend_from_slice(text);
+    fn see(&mut self, time: Option<Stamp>, now: Option<Stamp>) {
+        let Some(time) = time else { return };
+        self.back += u64::from(Some(time) < self.last);
+        self.ahead += u64::from(now.is_some_and(|now| time > now));
+        self.last = Some(time);
     }
 
     fn notes(&self) -> Vec<String> {
@@ -96,19 +92,18 @@ pub fn check(
     let mut daemon = BTreeSet::new();
     let mut records = 0u64;
     let mut clock = Clock::default();
-    let stretch = Stretch { to: opened.len, ..Stretch::default() };
-    let seen = opened.scan_items(journal, stretch, &mut |item| {
-        match item {
-            Item::Record(record) => {
-                record_bytes += record.span.len;
-                replay.record(record);
-                clock.see(record, now);
+    let now = Stamp::parse(now.as_bytes());
+    let seen = opened.replay(journal, replay.as_mut(), &mut |met| {
+        match met {
+            Met::Record { span, time, .. } => {
+                record_bytes += span.len;
+                clock.see(*time, now);
                 records += 1;
                 if records.is_multiple_of(4096) {
-                    progress(record.span.offset, opened.len);
+                    progress(span.offset, opened.len);
                 }
             }
-            Item::Finding(found, bytes) => {
+            Met::Finding(found, bytes) => {
                 if *bytes == Bytes::Unreadable {
                     damaged_bytes += found.span.len;
                 }
@@ -116,7 +111,6 @@ pub fn check(
                 daemon.insert(found.reaction);
                 finding(found)?;
             }
-            Item::Foreign { .. } | Item::LineEnd { .. } => {}
         }
         Ok(())
     })?;

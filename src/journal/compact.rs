@@ -90,7 +90,7 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
         compaction.after_bytes += span.len + 1;
         keep(span)
     };
-    opened.scan_items(journal, Stretch { to: opened.len, ..Stretch::default() }, &mut |item| match item {
+    opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
         Item::Record(record) if live.peek() == Some(&&record.span) => {
             live.next();
             keep(record.span, &mut compaction)

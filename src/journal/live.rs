@@ -92,6 +92,24 @@ impl Place {
     }
 }
 
+/// What replay needs to know of a record in a journal in which the last one wins. It stands for itself, so that one
+/// thread can read records and another replay them.
+#[derive(Clone, Copy, Debug)]
+pub struct Digest {
+    key: IdKey,
+    deletes: bool,
+    span: Span,
+}
+
+impl Digest {
+    /// The digest of a record; `None` where it is about no id.
+    #[must_use]
+    pub fn of(record: &Record<'_>) -> Option<Digest> {
+        let id = event_id(record.event)?;
+        Some(Digest { key: IdKey::of(&id), deletes: record.event.op.name == "delete", span: record.span })
+    }
+}
+
 /// The live ids of a journal in which the last record wins: its op `delete` ends an id, every other begins it anew.
 #[derive(Default)]
 pub struct LastWins {
@@ -109,13 +127,17 @@ impl LastWins {
 
 impl Replay for LastWins {
     fn record(&mut self, record: &Record<'_>) {
-        let Some(id) = event_id(record.event) else { return };
-        let key = IdKey::of(&id);
-        let before = if record.event.op.name == "delete" {
-            self.map.remove(&key)
+        if let Some(digest) = Digest::of(record) {
+            self.fold(&digest);
+        }
+    }
+
+    fn fold(&mut self, digest: &Digest) {
+        let before = if digest.deletes {
+            self.map.remove(&digest.key)
         } else {
-            self.bytes += record.span.len;
-            self.map.insert(key, Place::of(record.span))
+            self.bytes += digest.span.len;
+            self.map.insert(digest.key, Place::of(digest.span))
         };
         if let Some(before) = before {
             self.bytes -= before.span().len;

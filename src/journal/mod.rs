@@ -4,7 +4,8 @@
 //! [`mod@read`] holds a line against it; [`split`] tells
 //! records from wreckage in a line that is not simply one record; [`scan`] streams a file through both; [`finding`]
 //! names what can be wrong. [`files`] knows where things lie and whose they are; [`lock`] keeps writers apart;
-//! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb; [`check`], [`repair`] and [`compact`] are the operator's;
+//! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb, on
+//! two threads ([`parallel`]) where it is long; [`check`], [`repair`] and [`compact`] are the operator's;
 //! [`replace`] and [`quarantine`] see to it that no byte is destroyed.
 
 pub mod append;
@@ -15,6 +16,7 @@ pub mod finding;
 pub mod json;
 pub mod live;
 pub mod lock;
+pub mod parallel;
 pub mod quarantine;
 pub mod read;
 pub mod repair;
@@ -23,9 +25,11 @@ pub mod replay;
 pub mod scan;
 pub mod shape;
 pub mod split;
+pub mod stamp;
 
 pub use finding::{Class, Finding, Reaction, Severity, Span};
 
+use live::Digest;
 use scan::Record;
 use shape::Shape;
 
@@ -40,12 +44,16 @@ pub struct Journal {
     pub shape: &'static Shape,
     /// An empty replay.
     pub replay: fn() -> Box<dyn Replay>,
+    /// Whether [`live::Digest`]s are all that its replay needs, so that several threads can read it.
+    pub last_wins: bool,
 }
 
 /// What a journal's records add up to. It sees them in the order of the file.
 pub trait Replay {
     /// Takes the next record.
     fn record(&mut self, record: &Record<'_>);
+    /// Takes the digest of the next record, where the journal says that this is enough.
+    fn fold(&mut self, _digest: &Digest) {}
     /// How many ids are live.
     fn live(&self) -> u64;
     /// How many bytes the live records take.

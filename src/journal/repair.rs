@@ -95,7 +95,7 @@ pub fn plan(
         taken: Vec::new(),
         edit,
     };
-    let stretch = Stretch { to: opened.len, ..Stretch::default() };
+    let stretch = Stretch::whole(opened.len);
     let seen = opened.scan_items(journal, stretch, &mut |item| walk.item(item, replay.as_mut()))?;
     if let Some(last) = walk.pending.take() {
         walk.emit(&last)?;
@@ -345,7 +345,7 @@ fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Resul
     let (file, path, len) = copy.finish()?;
     let mut replay = (journal.replay)();
     let mut damage = 0;
-    scan::scan(path, file, journal.shape, Stretch { to: len, ..Stretch::default() }, &mut |item| {
+    scan::scan(path, file, journal.shape, Stretch::whole(len), &mut |item| {
         match item {
             Item::Record(record) => replay.record(&record),
             Item::Finding(finding, _) if finding.class.severity() == Severity::Damage => damage += 1,

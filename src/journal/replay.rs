@@ -5,11 +5,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::{Class, Finding, Severity, Span};
 use super::lock::Lock;
+use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
+use super::stamp::Stamp;
+use super::{Journal, Replay};
 use crate::error::{Error, Result};
 
 /// How many findings a verb that only reads keeps to name them.
@@ -54,6 +56,19 @@ pub struct Seen {
 }
 
 impl Seen {
+    fn count(&mut self, finding: &Finding) {
+        match finding.class.severity() {
+            Severity::Damage => {
+                self.damage += 1;
+                if self.first.len() < NAMED {
+                    self.first.push(finding.clone());
+                }
+            }
+            Severity::Daemon => self.daemon += 1,
+            Severity::Foreign => self.foreign += 1,
+        }
+    }
+
     /// Adds what a later stretch has shown.
     pub fn add(&mut self, more: Seen) {
         self.totals.bytes += more.totals.bytes;
@@ -112,7 +127,7 @@ impl Opened {
         record: &mut dyn FnMut(&Record<'_>) -> Result<()>,
         finding: &mut dyn FnMut(&Finding) -> Result<()>,
     ) -> Result<Seen> {
-        self.scan_items(journal, Stretch { to: self.len, ..Stretch::default() }, &mut |item| match item {
+        self.scan_items(journal, Stretch::whole(self.len), &mut |item| match item {
             Item::Record(r) => record(r),
             Item::Finding(f, _) => finding(f),
             Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
@@ -131,30 +146,62 @@ impl Opened {
         let totals = scan::scan(&self.path, file, journal.shape, stretch, &mut |item| {
             match &item {
                 Item::Record(_) => seen.records += 1,
-                Item::Finding(finding, bytes) => {
-                    let open = finding.span.end() == self.len
-                        && (*bytes == Bytes::Unreadable || finding.class == Class::NoFinalNewline);
-                    if self.being_written && open {
-                        seen.in_progress = Some(finding.span);
-                        return Ok(());
-                    }
-                    match finding.class.severity() {
-                        Severity::Damage => {
-                            seen.damage += 1;
-                            if seen.first.len() < NAMED {
-                                seen.first.push(finding.clone());
-                            }
-                        }
-                        Severity::Daemon => seen.daemon += 1,
-                        Severity::Foreign => seen.foreign += 1,
-                    }
+                Item::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
+                    seen.in_progress = Some(finding.span);
+                    return Ok(());
                 }
+                Item::Finding(finding, _) => seen.count(finding),
                 Item::Foreign { .. } | Item::LineEnd { .. } => {}
             }
             take(&item)
         })?;
         seen.totals = totals;
         Ok(seen)
+    }
+
+    /// Replays the journal, and hands out what it met. Long journals are read on two threads.
+    pub fn replay(
+        &self,
+        journal: &Journal,
+        replay: &mut dyn Replay,
+        take: &mut dyn FnMut(&Met) -> Result<()>,
+    ) -> Result<Seen> {
+        match &self.file {
+            Some(file) if parallel::worth_it(journal, self.len) => {
+                let mut seen = Seen::default();
+                let totals = parallel::scan(&self.path, file, journal, self.len, &mut |met| {
+                    match &met {
+                        Met::Record { digest, .. } => {
+                            seen.records += 1;
+                            digest.iter().for_each(|digest| replay.fold(digest));
+                        }
+                        Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
+                            seen.in_progress = Some(finding.span);
+                            return Ok(());
+                        }
+                        Met::Finding(finding, _) => seen.count(finding),
+                    }
+                    take(&met)
+                })?;
+                seen.totals = totals;
+                Ok(seen)
+            }
+            _ => self.scan_items(journal, Stretch::whole(self.len), &mut |item| match item {
+                Item::Record(record) => {
+                    replay.record(record);
+                    take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
+                }
+                Item::Finding(finding, bytes) => take(&Met::Finding(finding.clone(), *bytes)),
+                Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
+            }),
+        }
+    }
+
+    /// Whether a finding is about what a lock holder is still writing.
+    fn is_written(&self, finding: &Finding, bytes: Bytes) -> bool {
+        self.being_written
+            && finding.span.end() == self.len
+            && (bytes == Bytes::Unreadable || finding.class == Class::NoFinalNewline)
     }
 
     /// The stretch that came to this journal since `before` was opened and read to its end; `None` where that cannot
@@ -168,7 +215,7 @@ impl Opened {
             then.read_exact_at(&mut last, before.len - 1).map_err(|e| Error::io("read", &self.path, &e))?;
         }
         let grown = same && self.len >= before.len && last == [b'\n'];
-        Ok(grown.then_some(Stretch { from: before.len, lines_before: 0, to: self.len }))
+        Ok(grown.then_some(Stretch { from: before.len, ..Stretch::whole(self.len) }))
     }
 
     /// The bytes of a span.

@@ -18,6 +18,9 @@ use crate::error::{Code, Error, Result};
 /// How much is read at once.
 const BLOCK: usize = 1 << 20;
 
+/// How much is read at once to find the end of a line.
+const TAIL_BLOCK: usize = 1 << 16;
+
 /// The longest piece of a line that is read: places inside it are kept in 32 bits.
 const LONGEST_PIECE: usize = u32::MAX as usize - 1;
 
@@ -90,7 +93,7 @@ pub struct Totals {
 }
 
 /// Where a scan begins and ends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Stretch {
     /// Offset of the first byte; the start of a line.
     pub from: u64,
@@ -98,6 +101,16 @@ pub struct Stretch {
     pub lines_before: u64,
     /// Offset behind the last byte.
     pub to: u64,
+    /// No line that begins here or further on is read; the last one is read to its end.
+    pub lines_until: u64,
+}
+
+impl Stretch {
+    /// The first `len` bytes of a journal.
+    #[must_use]
+    pub fn whole(len: u64) -> Stretch {
+        Stretch { from: 0, lines_before: 0, to: len, lines_until: u64::MAX }
+    }
 }
 
 /// Reads a stretch of a journal and hands every record and finding to `take`.
@@ -108,6 +121,9 @@ pub fn scan(
     stretch: Stretch,
     take: &mut dyn FnMut(Item<'_>) -> Result<()>,
 ) -> Result<Totals> {
+    if stretch.from >= stretch.lines_until.min(stretch.to) {
+        return Ok(Totals::default());
+    }
     let mut buffer: Vec<u8> = vec![0; BLOCK];
     let mut line = Line::new(shape, stretch.from, stretch.lines_before + 1);
     // buffer[lo..hi] is read and not yet used; its first byte lies at `at` in the file.
@@ -121,6 +137,9 @@ pub fn scan(
             lo = end + 1;
             seen = 0;
             line = Line::new(shape, at, line.number + 1);
+            if at >= stretch.lines_until {
+                return Ok(Totals { bytes: at - stretch.from, lines: line.number - 1 - stretch.lines_before });
+            }
             continue;
         }
         seen = hi - lo;
@@ -157,7 +176,12 @@ pub fn scan(
             }
             buffer.resize((buffer.len() * 2).min(LONGEST_PIECE + 1), 0);
         }
-        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len() - hi);
+        // Behind the last line's beginning only its end is wanted.
+        let wanted = match stretch.lines_until.saturating_sub(at + seen as u64) {
+            0 => TAIL_BLOCK,
+            more => usize::try_from(more).unwrap_or(usize::MAX),
+        };
+        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len() - hi).min(wanted);
         let got = match file.read_at(&mut buffer[hi..hi + room], at + seen as u64) {
             Ok(0) => break,
             Ok(got) => got,

@@ -42,5 +42,10 @@ static SHAPE: Shape = Shape {
 };
 
 /// The journal of cases.
-pub static JOURNAL: Journal =
-    Journal { name: "cases", file: "cases.jsonl", shape: &SHAPE, replay: || Box::new(LastWins::default()) };
+pub static JOURNAL: Journal = Journal {
+    name: "cases",
+    file: "cases.jsonl",
+    shape: &SHAPE,
+    replay: || Box::new(LastWins::default()),
+    last_wins: true,
+};

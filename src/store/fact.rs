@@ -126,8 +126,13 @@ static SHAPE: Shape = Shape {
 };
 
 /// The journal of facts.
-pub static JOURNAL: Journal =
-    Journal { name: "facts", file: "facts.jsonl", shape: &SHAPE, replay: || Box::new(Facts::default()) };
+pub static JOURNAL: Journal = Journal {
+    name: "facts",
+    file: "facts.jsonl",
+    shape: &SHAPE,
+    replay: || Box::new(Facts::default()),
+    last_wins: false,
+};
 
 /// Entities whose facts with the key `content` replace each other.
 const LATEST_ONLY: [&str; 3] = ["__repo_registry__::", "__repo_scan__::", "__workspace_scan__::"];

@@ -47,8 +47,13 @@ static SHAPE: Shape = Shape {
 };
 
 /// The journal of sessions.
-pub static JOURNAL: Journal =
-    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(LastWins::default()) };
+pub static JOURNAL: Journal = Journal {
+    name: "sessions",
+    file: "sessions.jsonl",
+    shape: &SHAPE,
+    replay: || Box::new(LastWins::default()),
+    last_wins: true,
+};
 
 /// Arrays and objects that are open around a state in its line.
 pub const DEPTH_AROUND_STATE: usize = 2;

@@ -47,7 +47,7 @@ pub fn run(context: &mut Context, args: &Show) -> Result<()> {
     let mut missing = "";
     if let Some(id) = &args.id {
         let mut last = 0;
-        let stretch = Stretch { to: opened.len, ..Stretch::default() };
+        let stretch = Stretch::whole(opened.len);
         let seen = opened.scan_items(journal, stretch, &mut |item| {
             let (line, span, found) = match item {
                 Item::Record(record) => {

@@ -22,14 +22,7 @@ pub(super) struct Loaded {
 impl Loaded {
     fn from(opened: Opened) -> Result<Loaded> {
         let mut live = LastWins::default();
-        let seen = opened.scan(
-            &JOURNAL,
-            &mut |record| {
-                live.record(record);
-                Ok(())
-            },
-            &mut |_| Ok(()),
-        )?;
+        let seen = opened.replay(&JOURNAL, &mut live, &mut |_| Ok(()))?;
         Ok(Loaded { opened, live, seen })
     }
 

@@ -1,0 +1,67 @@
+//! The time of a record, as far as it can be compared without being parsed.
+
+use super::scan::Record;
+use super::shape::{Need, Type};
+
+/// A time in the daemon's own form: its digits to the second, and nanoseconds. Nothing depends on it: the order of the
+/// file decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp(u64, u32);
+
+impl Stamp {
+    /// The time of a record's document; `None` where it has none or writes it in another form.
+    #[must_use]
+    pub fn of(record: &Record<'_>) -> Option<Stamp> {
+        let doc = &record.event.record;
+        let member = doc.names.iter().find(|m| m.ty == Type::Time && m.need == Need::Required)?;
+        let text = doc.raw(member.name)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        Stamp::parse(text)
+    }
+
+    /// Reads `2026-06-26T09:15:02.123456789Z`, with or without a fraction.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Stamp> {
+        let text = text.strip_suffix(b"Z")?;
+        let (seconds, fraction) = text.split_at_checked(19)?;
+        let mut digits = 0u64;
+        for (at, byte) in seconds.iter().enumerate() {
+            match (at, byte) {
+                (4 | 7, b'-') | (10, b'T') | (13 | 16, b':') => {}
+                (4 | 7 | 10 | 13 | 16, _) => return None,
+                (_, b'0'..=b'9') => digits = digits * 10 + u64::from(byte - b'0'),
+                _ => return None,
+            }
+        }
+        let fraction = match fraction {
+            [] => &[][..],
+            [b'.', fraction @ ..] => fraction,
+            _ => return None,
+        };
+        let mut nanos = 0u32;
+        for at in 0..9 {
+            let digit = match fraction.get(at) {
+                None => 0,
+                Some(byte @ b'0'..=b'9') => byte - b'0',
+                Some(_) => return None,
+            };
+            nanos = nanos * 10 + u32::from(digit);
+        }
+        Some(Stamp(digits, nanos))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stamp;
+
+    #[test]
+    fn times_in_the_daemons_form_are_in_their_order() {
+        let times =
+            ["2026-06-26T09:15:02Z", "2026-06-26T09:15:02.120Z", "2026-06-26T09:15:02.5Z", "2026-06-26T09:15:03Z"];
+        let stamps: Vec<Stamp> = times.iter().map(|t| Stamp::parse(t.as_bytes()).unwrap()).collect();
+        assert!(stamps.is_sorted());
+        for other in ["2026-06-26 09:15:02Z", "2026-06-26T09:15:02+00:00", "2026-6-26T09:15:02Z", ""] {
+            assert!(Stamp::parse(other.as_bytes()).is_none(), "{other}");
+        }
+    }
+}
