@@ -19,6 +19,9 @@ _cruxctl() {
             cruxctl,completions)
                 cmd="cruxctl__subcmd__completions"
                 ;;
+            cruxctl,help)
+                cmd="cruxctl__subcmd__help"
+                ;;
             cruxctl,journal)
                 cmd="cruxctl__subcmd__journal"
                 ;;
@@ -27,6 +30,60 @@ _cruxctl() {
                 ;;
             cruxctl,session)
                 cmd="cruxctl__subcmd__session"
+                ;;
+            cruxctl__subcmd__help,completions)
+                cmd="cruxctl__subcmd__help__subcmd__completions"
+                ;;
+            cruxctl__subcmd__help,help)
+                cmd="cruxctl__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__help,journal)
+                cmd="cruxctl__subcmd__help__subcmd__journal"
+                ;;
+            cruxctl__subcmd__help,man)
+                cmd="cruxctl__subcmd__help__subcmd__man"
+                ;;
+            cruxctl__subcmd__help,session)
+                cmd="cruxctl__subcmd__help__subcmd__session"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,check)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__check"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,compact)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__compact"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,export)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__export"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,repair)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__repair"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,show)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__show"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,archive)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__archive"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,delete)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__delete"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,get)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__get"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,list)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__list"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,put)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__put"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,reap)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__reap"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,show)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__show"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,unarchive)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__unarchive"
                 ;;
             cruxctl__subcmd__journal,check)
                 cmd="cruxctl__subcmd__journal__subcmd__check"
@@ -37,11 +94,32 @@ _cruxctl() {
             cruxctl__subcmd__journal,export)
                 cmd="cruxctl__subcmd__journal__subcmd__export"
                 ;;
+            cruxctl__subcmd__journal,help)
+                cmd="cruxctl__subcmd__journal__subcmd__help"
+                ;;
             cruxctl__subcmd__journal,repair)
                 cmd="cruxctl__subcmd__journal__subcmd__repair"
                 ;;
             cruxctl__subcmd__journal,show)
                 cmd="cruxctl__subcmd__journal__subcmd__show"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,check)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__check"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,compact)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__compact"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,export)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__export"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,help)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,repair)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__repair"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,show)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__show"
                 ;;
             cruxctl__subcmd__session,archive)
                 cmd="cruxctl__subcmd__session__subcmd__archive"
@@ -51,6 +129,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__session,get)
                 cmd="cruxctl__subcmd__session__subcmd__get"
+                ;;
+            cruxctl__subcmd__session,help)
+                cmd="cruxctl__subcmd__session__subcmd__help"
                 ;;
             cruxctl__subcmd__session,list)
                 cmd="cruxctl__subcmd__session__subcmd__list"
@@ -67,6 +148,33 @@ _cruxctl() {
             cruxctl__subcmd__session,unarchive)
                 cmd="cruxctl__subcmd__session__subcmd__unarchive"
                 ;;
+            cruxctl__subcmd__session__subcmd__help,archive)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__archive"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,delete)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__delete"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,get)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__get"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,help)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,list)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__list"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,put)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__put"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,reap)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__reap"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,show)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__show"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,unarchive)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__unarchive"
+                ;;
             *)
                 ;;
         esac
@@ -74,7 +182,7 @@ _cruxctl() {
 
     case "${cmd}" in
         cruxctl)
-            opts="-0 -q -h -V --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help --version session journal completions man"
+            opts="-0 -q -h -V --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help --version session journal completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -147,8 +255,274 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__help)
+            opts="session journal completions man help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal)
+            opts="check repair show compact export"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__compact)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session)
+            opts="put get show list delete archive unarchive reap"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__archive)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__get)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__put)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__reap)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__unarchive)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__journal)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show compact export"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show compact export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,7 +559,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__check)
-            opts="-0 -q -h --for-daemon --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-0 -q -h --for-daemon --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -222,7 +596,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__compact)
-            opts="-0 -q -h --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-0 -q -h --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -259,7 +633,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__export)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -295,8 +669,106 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__journal__subcmd__help)
+            opts="check repair show compact export help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__compact)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__journal__subcmd__repair)
-            opts="-0 -q -h --apply --for-daemon --max-loss-bytes --take --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-0 -q -h --apply --for-daemon --max-loss-bytes --take --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -341,7 +813,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__show)
-            opts="-0 -q -h --line --offset --id --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-0 -q -h --line --offset --id --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -427,7 +899,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__session)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help put get show list delete archive unarchive reap"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help put get show list delete archive unarchive reap help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -571,6 +1043,146 @@ _cruxctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help)
+            opts="put get show list delete archive unarchive reap help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__archive)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__get)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__put)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__reap)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__unarchive)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -46,33 +46,35 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What a
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "put" -d 'Store a state under an id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "list" -d 'List sessions, the one written last first'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "delete" -d 'Delete a session; this cannot be taken back'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "unarchive" -d 'Show an archived session in lists again'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "put" -d 'Store a state under an id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "list" -d 'List sessions, the one written last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "unarchive" -d 'Show an archived session in lists again'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l file -d 'Read the state from this file instead of standard input' -r -F
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time, for example 90m' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time span, for example 90m, 2h or 3days' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l actor -d 'Who writes it [default: the agent]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l if-match -d 'Only if the current state has this BLAKE3 hash, as `session show` prints it' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l max-state-bytes -d 'The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]' -r
@@ -240,28 +242,38 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from reap" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "put" -d 'Store a state under an id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "list" -d 'List sessions, the one written last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "unarchive" -d 'Show an archived session in lists again'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "check" -d 'Read everything, change nothing, name every finding'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "show" -d 'Print lines as they are in the file'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "check" -d 'Read everything, change nothing, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -280,8 +292,8 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l max-loss-bytes -d 'Refuse to set aside more than this many bytes of a journal; for unattended use' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l take -d 'Take the possible record on this line as one; names one journal' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l max-loss-bytes -d 'Refuse if more than this many bytes of one journal would be set aside, line ends included; then nothing is changed in any. For unattended use' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l take -d 'Take what check shows as possible records on this line as records; needs exactly one JOURNAL, and may be given more than once' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from repair" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -357,6 +369,12 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "check" -d 'Read everything, change nothing, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -391,3 +409,21 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s q -l quiet -d 'N
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "put" -d 'Store a state under an id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "list" -d 'List sessions, the one written last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "unarchive" -d 'Show an archived session in lists again'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change nothing, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "export" -d 'Print the live records, one JSON document a line'

@@ -203,6 +203,12 @@ impl Error {
     /// An I/O failure while doing `what` to `path`.
     #[must_use]
     pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
+        Error::from_io(&format!("cannot {what} {}", path.display()), error)
+    }
+
+    /// An I/O failure, with what failed in words.
+    #[must_use]
+    pub fn from_io(what: &str, error: &io::Error) -> Error {
         let code = match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::EnvironmentPermission,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -210,7 +216,7 @@ impl Error {
             }
             _ => Code::EnvironmentIo,
         };
-        Error::new(code, format!("cannot {what} {}: {}", path.display(), plain(error)))
+        Error::new(code, format!("{what}: {}", plain(error)))
     }
 
     /// The exit status.

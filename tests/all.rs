@@ -4,11 +4,15 @@
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
 mod compat;
+mod concurrency;
+mod crash;
 mod damage;
 mod docs;
 mod errors;
 mod journal_verbs;
 mod law;
 mod output;
+mod pipes;
 mod sessions;
+mod storage;
 mod support;

@@ -319,3 +319,170 @@ impl Answer {
         self.stderr.lines().filter_map(|line| line.strip_prefix("  try: ")).map(str::to_owned).collect()
     }
 }
+
+/// Whether the tests run as root, who may mount and give files away, and whom no mode keeps out.
+pub fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let probe = TempDir::new().unwrap();
+    fs::metadata(probe.path()).unwrap().uid() == 0
+}
+
+/// A file system over a folder; it is taken away again when dropped.
+pub struct Mount(PathBuf);
+
+impl Mount {
+    fn works(args: &[&str], over: &Path) -> bool {
+        Command::new("mount").args(args).arg(over).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+
+    /// A file system in memory of this size; `None` where mounting is not permitted.
+    pub fn memory(over: &Path, size: &str) -> Option<Mount> {
+        fs::create_dir_all(over).unwrap();
+        let options = format!("size={size},mode=0700");
+        Mount::works(&["-t", "tmpfs", "-o", &options, "tmpfs"], over).then(|| Mount(over.to_owned()))
+    }
+
+    /// A folder over itself, read-only; `None` where mounting is not permitted.
+    pub fn read_only(over: &Path) -> Option<Mount> {
+        let bound = Mount::works(&["--bind", over.to_str().unwrap()], over).then(|| Mount(over.to_owned()))?;
+        Mount::works(&["-o", "remount,bind,ro"], over).then_some(bound)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Lazily: a command that a failed test has left behind may still be in it.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// What a command did under `strace`.
+#[derive(Debug)]
+pub struct Traced {
+    pub answer: Answer,
+    /// The calls in their order, each as strace writes it, without the process id.
+    pub calls: Vec<String>,
+}
+
+impl Traced {
+    /// The places of the calls that begin with `name(` and hold `text`.
+    pub fn places(&self, name: &str, text: &str) -> Vec<usize> {
+        let begin = format!("{name}(");
+        let fits = |call: &str| call.starts_with(&begin) && call.contains(text);
+        self.calls.iter().enumerate().filter(|(_, call)| fits(call)).map(|(place, _)| place).collect()
+    }
+
+    /// The call that was made to fail, if it came to that.
+    pub fn injected(&self) -> Option<&str> {
+        self.calls.iter().find(|call| call.ends_with("(INJECTED)")).map(String::as_str)
+    }
+}
+
+/// Whether tests that need `strace` are left out: only where somebody has said so. Where it is missing and nobody has,
+/// they fail, so that a machine without it never looks like one on which they pass.
+pub fn strace_is_waived() -> bool {
+    if std::env::var_os("CRUXCTL_TEST_WITHOUT_STRACE").is_some_and(|value| value == "1") {
+        return true;
+    }
+    let works = Command::new("strace").args(["-f", "-qq", "-e", "trace=none", "true"]).output();
+    assert!(
+        works.as_ref().is_ok_and(|output| output.status.success()),
+        "this test makes system calls fail with strace, which is missing or not permitted here: install strace, \
+         or set CRUXCTL_TEST_WITHOUT_STRACE=1 to leave such tests out ({works:?})"
+    );
+    false
+}
+
+impl World {
+    /// A command of this world under `strace` with these options, not yet run. Its calls go to `trace` beside the data
+    /// directory, its standard output to `out` there: so its writes can be told by their path.
+    pub fn strace(&self, options: &[&str], args: &[&str]) -> Command {
+        let mut command = self.surround(Command::new("strace"));
+        command.args(["-f", "-qq", "-y", "-s", "65536", "-o"]).arg(self.beside("trace")).args(options);
+        command.arg("--").arg(assert_cmd::cargo::cargo_bin!("cruxctl")).args(args);
+        command.stdout(fs::File::create(self.beside("out")).unwrap());
+        command
+    }
+
+    /// Runs a command under `strace`, with input.
+    pub fn traced(&self, options: &[&str], args: &[&str], input: &str) -> Traced {
+        fs::write(self.beside("in"), input).unwrap();
+        let mut command = self.strace(options, args);
+        command.stdin(fs::File::open(self.beside("in")).unwrap());
+        self.trace_of(command.output().unwrap())
+    }
+
+    /// What a command under `strace` that has ended did.
+    pub fn trace_of(&self, output: Output) -> Traced {
+        let mut answer = Answer::from(output);
+        answer.stdout = fs::read(self.beside("out")).unwrap();
+        let trace = String::from_utf8_lossy(&fs::read(self.beside("trace")).unwrap()).into_owned();
+        let call = |line: &str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').to_owned();
+        Traced { answer, calls: trace.lines().map(call).collect() }
+    }
+
+    /// Gives another program, which will run `cruxctl`, the surroundings that a command of this world has.
+    pub fn surround(&self, mut other: Command) -> Command {
+        let own = self.command(&[]);
+        other.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        other.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        other
+    }
+
+    /// Appends bytes to a file of the data directory, as somebody does who takes no lock.
+    pub fn append(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let file = fs::OpenOptions::new().append(true).create(true).open(self.dir().join(file));
+        file.unwrap().write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Stores a session, which must work.
+    pub fn put(&self, id: &str, state: &str) -> Answer {
+        self.run_with(&["session", "put", id], state).ends(0)
+    }
+}
+
+impl Answer {
+    /// The code of the error on standard error: the last JSON object there, or what stands in the last brackets.
+    pub fn code(&self) -> String {
+        let json = self.stderr.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+        if let Some(code) = json.as_ref().and_then(|error| error["code"].as_str()) {
+            return code.to_owned();
+        }
+        let line = self.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+        line.rsplit_once('[').and_then(|(_, code)| code.strip_suffix(']')).unwrap_or_default().to_owned()
+    }
+}
+
+/// Verbs that only read, for a world with a session `a` and with a state in the file `state` beside the directory. What
+/// the last three say does not hang on the journal's end.
+pub const READERS: [&[&str]; 13] = [
+    &["session", "list"],
+    &["session", "list", "--all", "--all-agents", "--json"],
+    &["session", "get", "a"],
+    &["session", "show", "a"],
+    &["session", "put", "new", "--file", "state", "--dry-run"],
+    &["session", "delete", "a", "--dry-run"],
+    &["session", "reap", "--dry-run"],
+    &["journal", "check"],
+    &["journal", "export", "sessions"],
+    &["journal", "show", "sessions", "--id", "a"],
+    &["journal", "show", "sessions", "--line", "1"],
+    &["journal", "repair"],
+    &["journal", "compact", "sessions", "--dry-run"],
+];
+
+/// Verbs that write, for the same worlds. Each asks for the lock, whether there is something to do or not.
+pub const WRITERS: [&[&str]; 7] = [
+    &["session", "put", "new", "--file", "state"],
+    &["session", "delete", "a"],
+    &["session", "archive", "a"],
+    &["session", "unarchive", "a"],
+    &["session", "reap"],
+    &["journal", "repair", "--apply"],
+    &["journal", "compact", "sessions"],
+];
+
+/// A `store` line of a session that has expired, without its line end.
+pub fn expired_line(id: &str) -> String {
+    session_line(id, "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\"")
+}

@@ -3,15 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, examples};
+use super::{Cli, Context, examples, journal, session};
 use crate::env;
-use crate::error::{Error, Kind, Result, WHEN_ZERO};
+use crate::error::{Kind, WHEN_ZERO};
 use crate::journal::Class;
+use crate::render::Group;
 
 /// Arguments of `cruxctl completions`.
 #[derive(Args, Debug)]
@@ -48,18 +50,19 @@ fn with_examples(command: clap::Command, path: &str) -> clap::Command {
 }
 
 /// Prints a shell's completion script.
-pub fn completions(context: &mut Context, args: &CompletionsArgs) -> Result<()> {
+pub fn completions(context: &mut Context, args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut tree(), "cruxctl", &mut script);
-    context.printer.raw(&script)
+    Ok(context.printer.raw(&script)?)
 }
 
 /// Writes a page for every command.
-pub fn man(context: &mut Context, args: &ManArgs) -> Result<()> {
-    fs::create_dir_all(&args.folder).map_err(|e| Error::io("create the folder", &args.folder, &e))?;
+pub fn man(context: &mut Context, args: &ManArgs) -> anyhow::Result<()> {
+    fs::create_dir_all(&args.folder)
+        .with_context(|| format!("cannot create the folder {}", args.folder.display()))?;
     for (name, page) in pages() {
         let path = args.folder.join(&name);
-        fs::write(&path, page).map_err(|e| Error::io("write", &path, &e))?;
+        fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
         context.printer.raw(format!("{name}\n").as_bytes())?;
     }
     Ok(())
@@ -87,7 +90,7 @@ fn collect(command: &clap::Command, path: &str, pages: &mut Vec<(String, Vec<u8>
     let _ = man.render(&mut page);
     let _ = sections(path).to_writer(&mut page);
     pages.push((format!("{name}.1"), page));
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         collect(sub, &format!("{path} {}", sub.get_name()), pages);
     }
 }
@@ -106,6 +109,20 @@ fn sections(path: &str) -> Roff {
     }
     roff.control("PP", []);
     roff.text([roman("Where two apply: 8 before 7, 6, 5, 4, 2, 3, 1, 0.")]);
+    let groups = groups(path);
+    if !groups.is_empty() {
+        roff.control("SH", ["PLAIN OUTPUT"]);
+        roff.text([roman("Fields are separated by tabs, in this order:")]);
+        for group in groups {
+            roff.control("PP", []);
+            let kind = if groups.len() > 1 { format!("{} ", group.one) } else { String::new() };
+            roff.text([bold(kind), roman(group.columns.join(", "))]);
+        }
+        if groups.len() > 1 {
+            roff.control("PP", []);
+            roff.text([roman("The word in front is the first field. The lines at the end are a name and a value.")]);
+        }
+    }
     if path == "cruxctl journal check" {
         roff.control("SH", ["FINDINGS"]);
         for class in Class::ALL {
@@ -149,6 +166,22 @@ fn sections(path: &str) -> Roff {
         roff.control("RE", []);
     }
     roff
+}
+
+/// The rows that a verb writes.
+fn groups(path: &str) -> &'static [Group] {
+    match path {
+        "cruxctl session list" => session::list::LISTED,
+        "cruxctl session put"
+        | "cruxctl session delete"
+        | "cruxctl session archive"
+        | "cruxctl session unarchive"
+        | "cruxctl session reap" => session::view::CHANGED,
+        "cruxctl journal check" => journal::check::CHECKED,
+        "cruxctl journal repair" => journal::repair::PLANNED,
+        "cruxctl journal compact" => journal::compact::COMPACTED,
+        _ => &[],
+    }
 }
 
 /// What the severities of findings mean, in the words of the manual.

@@ -29,7 +29,7 @@ use crate::store::scope::Scope;
 /// A data directory holds what AI agents are doing (sessions), how it turned out (cases) and what they know (facts).
 /// It is the Crux daemon's own: whatever the daemon writes is read, and whatever is written, the daemon reads.
 #[derive(Debug, Parser)]
-#[command(name = "cruxctl", version, disable_help_subcommand = true, max_term_width = 100, args_override_self = true)]
+#[command(name = "cruxctl", version, max_term_width = 100, args_override_self = true)]
 pub struct Cli {
     /// The noun.
     #[command(subcommand)]
@@ -120,9 +120,14 @@ impl Context {
                 Err(Error::new(Code::UsageArguments, "--agent and --all-agents contradict each other"))
             }
             _ if all_agents => Ok(Scope::All),
-            (Some(agent), _) => Ok(Scope::Agent(agent.clone())),
+            (Some(agent), _) => input::check_agent(agent).map(|()| Scope::Agent(agent.clone())),
             (None, _) => Ok(Scope::Unscoped),
         }
+    }
+
+    /// Whether there is a data directory.
+    pub fn has_dir(&self) -> Result<bool> {
+        self.dir.root.try_exists().map_err(|e| Error::io("look at", &self.dir.root, &e))
     }
 
     /// Remembers a status; the worst one is what the process ends with.
@@ -214,15 +219,29 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
             return error.status();
         }
     };
-    let result = match cli.noun {
-        Noun::Session(args) => session::run(&mut context, args),
-        Noun::Journal(args) => journal::run(&mut context, args),
-        Noun::Completions(args) => docs::completions(&mut context, &args),
-        Noun::Man(args) => docs::man(&mut context, &args),
-    };
-    let result = result.and_then(|()| context.printer.flush());
-    context.end(result);
+    let result = dispatch(&mut context, cli.noun).and_then(|()| Ok(context.printer.flush()?));
+    context.end(result.map_err(ours));
     context.status
+}
+
+fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
+    match noun {
+        Noun::Session(args) => Ok(session::run(context, args)?),
+        Noun::Journal(args) => Ok(journal::run(context, args)?),
+        Noun::Completions(args) => docs::completions(context, &args),
+        Noun::Man(args) => docs::man(context, &args),
+    }
+}
+
+/// An error of a verb as one of the table. What is none of ours comes from the file system.
+fn ours(error: anyhow::Error) -> Error {
+    error.downcast::<Error>().unwrap_or_else(|other| {
+        let io = other.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+        match io {
+            Some(io) => Error::from_io(&other.to_string(), io),
+            None => Error::new(Code::EnvironmentIo, format!("{other:#}")),
+        }
+    })
 }
 
 fn settings(global: &Global, stdout_closed: bool) -> (Settings, Option<Error>) {
@@ -280,9 +299,6 @@ fn resolve(global: &Global) -> Result<Resolved> {
         return Err(Error::new(Code::EnvironmentFileKind, message));
     }
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
-    if let Some(agent) = &agent {
-        input::check_agent(agent)?;
-    }
     Ok(Resolved {
         env: Env::read()?,
         dir: DataDir { root },

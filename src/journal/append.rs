@@ -76,7 +76,11 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         }
-        let start = write(&mut file, &path, &bytes)?;
+        let start = match write(&mut file, &path, &bytes) {
+            // The first copy is whole and in the file.
+            Err(error) if tries > 0 => return Err(unknown(error.message)),
+            written => written?,
+        };
         let mut back = vec![0; bytes.len()];
         let same = file.read_exact_at(&mut back, start).is_ok() && back == bytes;
         if !same {
@@ -85,7 +89,7 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         }
         let mut before = [b'\n'];
         if start > 0 && lead == 0 {
-            file.read_exact_at(&mut before, start - 1).map_err(|e| Error::io("read", &path, &e))?;
+            file.read_exact_at(&mut before, start - 1).map_err(|e| unproven(&path, "read", &e))?;
         }
         if before == [b'\n'] {
             break start + lead as u64;
@@ -103,11 +107,11 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         );
     };
     if sync {
-        file.sync_data().map_err(|e| unsynced(&path, &e))?;
+        file.sync_data().map_err(|e| unproven(&path, "sync", &e))?;
         if new {
             let real = files::real_path(&path)?;
             let folder = real.parent().unwrap_or(Path::new("."));
-            files::sync_folder(folder).map_err(|e| unsynced(folder, &e))?;
+            files::sync_folder(folder).map_err(|e| unproven(folder, "sync", &e))?;
         }
     }
     let mut offset = start;
@@ -128,7 +132,7 @@ fn write(file: &mut File, path: &Path, bytes: &[u8]) -> Result<u64> {
         match file.write(&bytes[written..]) {
             Ok(0) => break std::io::Error::from(std::io::ErrorKind::WriteZero),
             Ok(n) => {
-                end = file.stream_position().map_err(|e| Error::io("write", path, &e))?;
+                end = file.stream_position().map_err(|e| unproven(path, "find the end of", &e))?;
                 if written == 0 {
                     start = end - n as u64;
                 }
@@ -143,9 +147,12 @@ fn write(file: &mut File, path: &Path, bytes: &[u8]) -> Result<u64> {
     };
     let mut failed = Error::io("write", path, &error);
     if written > 0 {
-        let now = files::metadata(file, path)?.len();
-        if now == end && end == start + written as u64 && file.set_len(start).is_ok() {
+        let now = file.metadata().map(|data| data.len()).ok();
+        if now == Some(end) && end == start + written as u64 && file.set_len(start).is_ok() {
             failed.message.push_str("; the journal is as it was before");
+        } else if written + 1 >= bytes.len() {
+            // Only the line end is missing, and a whole record without it is read.
+            return Err(unknown(failed.message));
         } else {
             failed.message.push_str(&format!(
                 "; {written} bytes of the failed write remain at byte {start}, the next append starts a new line"
@@ -158,8 +165,12 @@ fn write(file: &mut File, path: &Path, bytes: &[u8]) -> Result<u64> {
     Err(failed)
 }
 
-fn unsynced(path: &Path, error: &std::io::Error) -> Error {
-    unknown(format!("the record was written, but {} could not be synced: {}", path.display(), plain(error)))
+fn unproven(path: &Path, what: &str, error: &std::io::Error) -> Error {
+    unknown(format!(
+        "the record was written, and then it was not possible to {what} {}: {}",
+        path.display(),
+        plain(error)
+    ))
 }
 
 fn unknown(message: String) -> Error {

@@ -1,12 +1,16 @@
 //! Compaction: a journal of nothing but its live records and the records of other versions.
 
+use std::collections::HashSet;
+
 use super::Journal;
 use super::files::DataDir;
 use super::finding::Span;
+use super::live::IdKey;
 use super::lock::Lock;
 use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
 use super::scan::{Item, Stretch};
+use super::split::event_id;
 use crate::error::{Code, Error, Result};
 
 /// What a compaction comes to.
@@ -44,20 +48,27 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         copy.copy(span)?;
         copy.write(b"\n")
     })?;
-    compaction.carried_over = copy.commit()?;
+    compaction.carried_over = copy.commit(&mut || ())?;
     Ok(compaction)
 }
 
 /// Yields the spans that stay, in order.
 fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result<()>) -> Result<Compaction> {
     let mut replay = (journal.replay)();
+    // Offsets of records that are read here and not by the daemon.
+    let mut unread: HashSet<u64> = HashSet::new();
     let seen = opened.scan(
         journal,
         &mut |record| {
             replay.record(record);
             Ok(())
         },
-        &mut |_| Ok(()),
+        &mut |finding| {
+            if finding.class.is_of_record() {
+                unread.insert(finding.span.offset);
+            }
+            Ok(())
+        },
     )?;
     if seen.damage > 0 {
         let message = format!(
@@ -71,6 +82,9 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
     let mut compaction = Compaction { before_bytes: opened.len, live: replay.live(), ..Compaction::default() };
     let spans = replay.spans();
     drop(replay);
+    if !unread.is_empty() {
+        keeps_the_daemons_version(opened, journal, &unread, &spans)?;
+    }
     let mut live = spans.iter().peekable();
     let mut keep = |span: Span, compaction: &mut Compaction| {
         compaction.after_bytes += span.len + 1;
@@ -92,4 +106,35 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
         Item::Finding(..) | Item::LineEnd { .. } => Ok(()),
     })?;
     Ok(compaction)
+}
+
+/// Refuses to drop an older version that is the newest one the daemon can read. `unread`: where records lie that it
+/// cannot; `live`: where the live ones lie.
+fn keeps_the_daemons_version(opened: &Opened, journal: &Journal, unread: &HashSet<u64>, live: &[Span]) -> Result<()> {
+    // Which ids have a version that the daemon reads, as far as the file was read.
+    let mut read: HashSet<IdKey> = HashSet::new();
+    let mut lost: Option<String> = None;
+    opened.scan(
+        journal,
+        &mut |record| {
+            let Some(id) = event_id(record.event) else { return Ok(()) };
+            if !unread.contains(&record.span.offset) {
+                read.insert(IdKey::of(&id));
+            } else if live.binary_search_by_key(&record.span.offset, |span| span.offset).is_ok()
+                && read.contains(&IdKey::of(&id))
+            {
+                lost.get_or_insert(id);
+            }
+            Ok(())
+        },
+        &mut |_| Ok(()),
+    )?;
+    let Some(id) = lost else { return Ok(()) };
+    let message = format!(
+        "the daemon cannot read the newest version of {id:?} in {}, and compaction would drop the one that it has; \
+         nothing was changed",
+        opened.path.display()
+    );
+    let hint = format!("cruxctl journal check {} --for-daemon", journal.name);
+    Err(Error::new(Code::RefusedDamage, message).hint(hint))
 }

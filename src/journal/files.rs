@@ -50,11 +50,10 @@ impl DataDir {
     pub fn make(&self, folder: &Path) -> Result<()> {
         make_folder(&self.root)?;
         for folder in [&*self.own(), folder] {
-            if make_folder(folder)? {
-                // A link in the folder's place is none of ours: it is not followed, and nothing behind it is given away.
-                let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
-                let made = OpenOptions::new().read(true).custom_flags(raw(flags)).open(folder);
-                self.give(&made.map_err(|e| Error::io("open", folder, &e))?, folder)?;
+            let made = make_folder(folder)?;
+            let opened = open_own_folder(folder)?;
+            if made {
+                self.give(&opened, folder)?;
             }
         }
         Ok(())
@@ -69,6 +68,23 @@ impl DataDir {
         Ok(())
     }
 
+    /// Refuses, for root, to write to a journal that a link in somebody else's directory leads to, unless it is theirs.
+    pub fn check_trust(&self, path: &Path, file: &File) -> Result<()> {
+        if !rustix::process::geteuid().is_root() || !path.is_symlink() {
+            return Ok(());
+        }
+        let owner = fs::metadata(&self.root).map_err(|e| Error::io("look at", &self.root, &e))?.uid();
+        let target = metadata(file, path)?.uid();
+        if owner == 0 || owner == target {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is a link to a file that does not belong to the owner of the data directory; root does not write to it",
+            path.display()
+        );
+        Err(Error::new(Code::EnvironmentPermission, message))
+    }
+
     /// Opens a file of ours or a journal for reading and appending; makes it where it is missing. The flag says
     /// whether it is new.
     pub fn open_append(&self, path: &Path) -> Result<(File, bool)> {
@@ -77,7 +93,10 @@ impl DataDir {
             let mut options = OpenOptions::new();
             options.read(true).append(true).mode(0o600).custom_flags(raw(OFlags::NONBLOCK));
             match options.open(path) {
-                Ok(file) => return Ok((file, false)),
+                Ok(file) => {
+                    self.check_trust(path, &file)?;
+                    return Ok((file, false));
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("open", path, &error)),
             }
@@ -94,14 +113,29 @@ impl DataDir {
         }
     }
 
-    /// Makes a new file for writing; one of that name may not exist.
+    /// Makes a new file for writing; one of that name may not exist. Nothing is left of it if that fails.
     pub fn create_new(&self, path: &Path) -> Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
         let file = options.open(path).map_err(|e| Error::io("create", path, &e))?;
-        self.give(&file, path)?;
+        if let Err(error) = self.give(&file, path) {
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
         Ok(file)
     }
+}
+
+/// Opens a folder of ours. A link in its place is not followed: root would make files wherever it leads.
+fn open_own_folder(path: &Path) -> Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    OpenOptions::new().read(true).custom_flags(raw(flags)).open(path).map_err(|error| {
+        if path.is_symlink() {
+            let message = format!("{} is a link, and a folder of cruxctl's own may not be one", path.display());
+            return Error::new(Code::EnvironmentFileKind, message);
+        }
+        Error::io("open", path, &error)
+    })
 }
 
 /// Opens a journal for reading; `None` where there is none.
@@ -148,17 +182,20 @@ fn make_folder(path: &Path) -> Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io("look at", path, &error)),
     }
-    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Ok(()) => {
-            if let Some(parent) = path.parent() {
-                // A new folder's name lives in its parent. Where the parent cannot be synced, the journal's own sync
-                // decides.
-                let _ = sync_folder(parent);
-            }
-            Ok(true)
-        }
-        Err(error) => Err(Error::io("create the folder", path, &error)),
+    // A new folder's name lives in its parent, which may be new as well.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        make_folder(parent)?;
     }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {}
+        // Another process was faster; a link that leads nowhere stays one.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(false),
+        Err(error) => return Err(Error::io("create the folder", path, &error)),
+    }
+    // A parent that may be written but not read cannot be synced; the record's own sync still decides.
+    let _ = sync_folder(parent.unwrap_or(Path::new(".")));
+    Ok(true)
 }
 
 /// Makes names in a folder durable.

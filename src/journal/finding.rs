@@ -100,6 +100,12 @@ impl Class {
         }
     }
 
+    /// Whether it is about a whole record that is read here and not by the daemon.
+    #[must_use]
+    pub fn is_of_record(self) -> bool {
+        matches!(self, Class::TooDeep | Class::NumberOutOfRange | Class::LoneSurrogate | Class::TooLong)
+    }
+
     /// What it is, in the words of the manual.
     #[must_use]
     pub fn what(self) -> &'static str {

@@ -5,10 +5,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::Replay;
 use super::finding::Span;
+use super::scan::Record;
+use super::split::event_id;
 
 /// The first 128 bits of an id's BLAKE3 hash. Two ids that share them would be taken for one; nobody can make two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdKey([u64; 2]);
 
 impl IdKey {
@@ -16,6 +19,12 @@ impl IdKey {
     #[must_use]
     pub fn of(id: &str) -> IdKey {
         Self::of_parts(&[id])
+    }
+
+    /// Half of the key, for what is only compared; never 0.
+    #[must_use]
+    pub fn tag(self) -> u64 {
+        self.0[0].max(1)
     }
 
     /// The key of several texts together; their borders count.
@@ -83,16 +92,7 @@ impl Place {
     }
 }
 
-/// What a record does to the set of live ids.
-#[derive(Debug)]
-pub enum Effect<'a> {
-    /// The record is the id's newest.
-    Put(std::borrow::Cow<'a, str>),
-    /// The id is gone.
-    Delete(std::borrow::Cow<'a, str>),
-}
-
-/// The live ids of a journal in which the last record wins.
+/// The live ids of a journal in which the last record wins: its op `delete` ends an id, every other begins it anew.
 #[derive(Default)]
 pub struct LastWins {
     map: KeyMap<Place>,
@@ -100,47 +100,37 @@ pub struct LastWins {
 }
 
 impl LastWins {
-    /// Takes the next record.
-    pub fn apply(&mut self, effect: &Effect<'_>, span: Span) {
-        let before = match effect {
-            Effect::Put(id) => {
-                self.bytes += span.len;
-                self.map.insert(IdKey::of(id), Place::of(span))
-            }
-            Effect::Delete(id) => self.map.remove(&IdKey::of(id)),
+    /// The place of a live id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<Span> {
+        self.map.get(&IdKey::of(id)).map(|place| place.span())
+    }
+}
+
+impl Replay for LastWins {
+    fn record(&mut self, record: &Record<'_>) {
+        let Some(id) = event_id(record.event) else { return };
+        let key = IdKey::of(&id);
+        let before = if record.event.op.name == "delete" {
+            self.map.remove(&key)
+        } else {
+            self.bytes += record.span.len;
+            self.map.insert(key, Place::of(record.span))
         };
         if let Some(before) = before {
             self.bytes -= before.span().len;
         }
     }
 
-    /// The place of a live id.
-    #[must_use]
-    pub fn get(&self, id: &str) -> Option<Span> {
-        self.map.get(&IdKey::of(id)).map(|place| place.span())
-    }
-
-    /// How many ids are live.
-    #[must_use]
-    pub fn len(&self) -> u64 {
+    fn live(&self) -> u64 {
         self.map.len() as u64
     }
 
-    /// Whether none is live.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.map.is_empty()
-    }
-
-    /// How many bytes the live records take.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
+    fn live_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The live records' places, in the order of the file.
-    #[must_use]
-    pub fn spans(&self) -> Vec<Span> {
+    fn spans(&self) -> Vec<Span> {
         let mut spans: Vec<Span> = self.map.values().map(|place| place.span()).collect();
         spans.sort_unstable_by_key(|span| span.offset);
         spans

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::files::DataDir;
+use super::files::{self, DataDir};
 use crate::error::{Code, Error, Result, plain};
 
 /// The exclusive lock on a data directory; given back when dropped.
@@ -52,7 +52,7 @@ impl Lock {
     /// Whether a writer holds the lock now. Without a lock file, or where locks do not work, nobody does.
     #[must_use]
     pub fn held(dir: &DataDir) -> bool {
-        let Ok(file) = File::open(dir.lock()) else { return false };
+        let Ok(Some(file)) = files::open_read(&dir.lock()) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 }

@@ -1,6 +1,7 @@
 //! The journal engine: bytes, lines and spans. It knows no store.
 //!
-//! In reading order: [`json`] reads JSON strictly; [`shape`] holds a line against a journal's format; [`split`] tells
+//! In reading order: [`json`] reads JSON strictly; [`shape`] describes a journal's format and
+//! [`mod@read`] holds a line against it; [`split`] tells
 //! records from wreckage in a line that is not simply one record; [`scan`] streams a file through both; [`finding`]
 //! names what can be wrong. [`files`] knows where things lie and whose they are; [`lock`] keeps writers apart;
 //! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb; [`check`], [`repair`] and [`compact`] are the operator's;
@@ -15,6 +16,7 @@ pub mod json;
 pub mod live;
 pub mod lock;
 pub mod quarantine;
+pub mod read;
 pub mod repair;
 pub mod replace;
 pub mod replay;

@@ -32,7 +32,7 @@ pub enum Entry {
         /// The journal's name.
         journal: String,
         /// The journal's path when it was repaired.
-        path: PathBuf,
+        path: String,
         /// When, in RFC 3339.
         made_at: String,
         /// The file with the bytes, beside the manifest.
@@ -84,7 +84,7 @@ pub struct Quarantine {
     manifest: BufWriter<File>,
     at: u64,
     inserted: u64,
-    finished: bool,
+    kept: bool,
 }
 
 impl Quarantine {
@@ -105,11 +105,11 @@ impl Quarantine {
             }
         };
         let mut quarantine =
-            Quarantine { manifest_path, bytes_path, bytes, manifest, at: 0, inserted: 0, finished: false };
+            Quarantine { manifest_path, bytes_path, bytes, manifest, at: 0, inserted: 0, kept: false };
         quarantine.entry(&Entry::Quarantine {
             schema: SCHEMA.to_owned(),
             journal: journal.name.to_owned(),
-            path: dir.journal(journal),
+            path: dir.journal(journal).to_string_lossy().into_owned(),
             made_at: made_at.to_owned(),
             bytes_file,
         })?;
@@ -117,7 +117,8 @@ impl Quarantine {
     }
 
     fn entry(&mut self, entry: &Entry) -> Result<()> {
-        let mut line = serde_json::to_vec(entry).unwrap_or_default();
+        let line = serde_json::to_vec(entry).map_err(|e| Error::io("write", &self.manifest_path, &e.into()));
+        let mut line = line?;
         line.push(b'\n');
         self.manifest.write_all(&line).map_err(|e| Error::io("write", &self.manifest_path, &e))
     }
@@ -151,7 +152,7 @@ impl Quarantine {
     }
 
     /// Writes the sums, checks them, and makes both files durable.
-    pub fn finish(mut self, before_bytes: u64, after_bytes: u64) -> Result<()> {
+    pub fn finish(&mut self, before_bytes: u64, after_bytes: u64) -> Result<()> {
         self.entry(&Entry::Total {
             before_bytes,
             after_bytes,
@@ -163,15 +164,18 @@ impl Quarantine {
         bytes.map_err(|e| Error::io("sync", &self.bytes_path, &e))?;
         self.manifest.get_ref().sync_all().map_err(|e| Error::io("sync", &self.manifest_path, &e))?;
         let folder = self.bytes_path.parent().unwrap_or(Path::new("."));
-        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))?;
-        self.finished = true;
-        Ok(())
+        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))
+    }
+
+    /// The bytes are no longer in the journal: from now on they are here.
+    pub fn keep(&mut self) {
+        self.kept = true;
     }
 }
 
 impl Drop for Quarantine {
     fn drop(&mut self) {
-        if !self.finished {
+        if !self.kept {
             // The repair failed and the journal still has every byte: an unfinished quarantine only confuses.
             let _ = fs::remove_file(&self.manifest_path);
             let _ = fs::remove_file(&self.bytes_path);
@@ -181,7 +185,8 @@ impl Drop for Quarantine {
 
 /// Reads a manifest entry by entry.
 pub fn entries(manifest: &Path, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
-    let file = File::open(manifest).map_err(|e| Error::io("open", manifest, &e))?;
+    // Whatever else has this name is not waited for.
+    let Some(file) = files::open_read(manifest)? else { return Ok(()) };
     for line in BufReader::new(file).lines() {
         let line = line.map_err(|e| Error::io("read", manifest, &e))?;
         if let Ok(entry) = serde_json::from_str(&line) {

@@ -166,7 +166,10 @@ impl Walk<'_> {
                 replay.record(record);
                 self.keep(record.span.offset, record.line)
             }
-            Item::Foreign { line, span, .. } => self.keep(span.offset, *line),
+            Item::Foreign { line, span, .. } => match self.dropped.take() {
+                Some(class) => self.remove(*span, *line, class),
+                None => self.keep(span.offset, *line),
+            },
             Item::LineEnd { line, start, end, terminated } => self.line_end(*line, *start, *end, *terminated),
         }
     }
@@ -300,20 +303,11 @@ pub fn allow(journal: &Journal, plan: &Plan, most: Option<u64>) -> Result<()> {
     Err(Error::new(Code::RefusedLoss, message).hint(format!("cruxctl journal repair {}", journal.name)))
 }
 
-/// Carries out a repair behind the lock. `most` is the most bytes that may be set aside.
-pub fn apply(
-    dir: &DataDir,
-    journal: &Journal,
-    lock: &Lock,
-    options: &Options,
-    most: Option<u64>,
-    naming: &Naming,
-) -> Result<Repaired> {
+/// Carries out a repair behind the lock. Whether it may is decided before, by [`check_takes`] and [`allow`].
+pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, naming: &Naming) -> Result<Repaired> {
     let opened = replay::open_locked(dir, journal, lock)?;
     replace::remove_leftovers(&opened.path, lock)?;
     let mut planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
-    check_takes(journal, &planned)?;
-    allow(journal, &planned, most)?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
         return Ok(Repaired { plan: planned, manifest: None, carried_over: 0 });
     };
@@ -341,7 +335,8 @@ pub fn apply(
     // With what was taken, which the plan could not count.
     planned.live = prove(journal, &mut copy, &planned)?;
     quarantine.finish(planned.before_bytes, planned.after_bytes())?;
-    let carried_over = copy.commit()?;
+    // Until the copy is in the journal's place, the bytes are still there, and are not in quarantine.
+    let carried_over = copy.commit(&mut || quarantine.keep())?;
     Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over })
 }
 

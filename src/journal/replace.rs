@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::files::{self, DataDir};
 use super::finding::Span;
 use super::lock::Lock;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How much is copied at once.
 const BLOCK: u64 = 1 << 18;
@@ -30,6 +30,7 @@ pub struct Replacement<'f> {
 impl<'f> Replacement<'f> {
     /// Begins a copy of `path`, of which `old_len` bytes are known. `tag` makes the copy's name its own.
     pub fn begin(dir: &DataDir, path: &Path, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
+        dir.check_trust(path, old)?;
         let target = files::real_path(path)?;
         let folder = target.parent().unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,20 +80,36 @@ impl<'f> Replacement<'f> {
         Ok((file, &self.temp, len))
     }
 
-    /// Puts the copy in the journal's place. Says how many bytes of a daemon were carried over.
-    pub fn commit(mut self) -> Result<u64> {
+    /// Puts the copy in the journal's place and calls `replaced` as soon as it is there. Says how many bytes of a
+    /// daemon were carried over.
+    ///
+    /// Errors: 7 nothing was changed; 8 the copy is in place, but not proven to be on disk.
+    pub fn commit(mut self, replaced: &mut dyn FnMut()) -> Result<u64> {
         self.finish()?;
         let known = self.old_len;
         self.carry_over()?;
         self.finish()?;
         fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
         self.committed = true;
-        // A daemon that opened the old file just before the rename may have written to it since.
+        replaced();
+        self.settle().map_err(|error| {
+            let message = format!(
+                "{} was replaced, and then: {}; a crash may bring the old one back",
+                self.target.display(),
+                error.message
+            );
+            Error::new(Code::UnknownWrite, message).hint("cruxctl journal check")
+        })?;
+        Ok(self.old_len - known)
+    }
+
+    /// What is left to do when the copy is in place. A daemon that opened the old file just before may have written to
+    /// it since.
+    fn settle(&mut self) -> Result<()> {
         self.carry_over()?;
         self.finish()?;
         let folder = self.target.parent().unwrap_or(Path::new("."));
-        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))?;
-        Ok(self.old_len - known)
+        files::sync_folder(folder).map_err(|e| Error::io("sync", folder, &e))
     }
 
     fn carry_over(&mut self) -> Result<()> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Journal;
 use super::files::{self, DataDir};
-use super::finding::{Finding, Severity, Span};
+use super::finding::{Class, Finding, Severity, Span};
 use super::lock::Lock;
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
 use crate::error::{Error, Result};
@@ -15,8 +15,10 @@ use crate::error::{Error, Result};
 /// How many findings a verb that only reads keeps to name them.
 const NAMED: usize = 3;
 
-/// How often and how long a tail without its line end is looked at again: the daemon writes the two separately.
+/// How often and how long a tail without its line end is looked at again: the daemon writes the two separately, and a
+/// writer that holds the lock is done in a moment.
 const LOOKS: u32 = 3;
+const LOOKS_AT_A_WRITER: u32 = 25;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A journal that was opened for reading.
@@ -83,7 +85,7 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
     };
     let mut len = files::metadata(&file, &path)?.len();
     let mut being_written = false;
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS_AT_A_WRITER {
         let mut last = [b'\n'];
         if len > 0 {
             file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
@@ -93,7 +95,7 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
             break;
         }
         being_written = !holding && Lock::held(dir);
-        if being_written {
+        if !being_written && look >= LOOKS {
             break;
         }
         std::thread::sleep(LOOK_AGAIN);
@@ -130,7 +132,8 @@ impl Opened {
             match &item {
                 Item::Record(_) => seen.records += 1,
                 Item::Finding(finding, bytes) => {
-                    let open = *bytes == Bytes::Unreadable && finding.span.end() == self.len;
+                    let open = finding.span.end() == self.len
+                        && (*bytes == Bytes::Unreadable || finding.class == Class::NoFinalNewline);
                     if self.being_written && open {
                         seen.in_progress = Some(finding.span);
                         return Ok(());
@@ -174,6 +177,20 @@ impl Opened {
             Some(file) => files::read_span(file, &self.path, span),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Hands out the bytes of a span piece by piece.
+    pub fn pieces(&self, span: Span, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut block = vec![0; 1 << 16];
+        let mut at = span.offset;
+        while at < span.end() {
+            let want = usize::try_from(span.end() - at).unwrap_or(usize::MAX).min(block.len());
+            file.read_exact_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
+            take(&block[..want])?;
+            at += want as u64;
+        }
+        Ok(())
     }
 
     /// The line, from 1, on which an offset lies.

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use super::finding::{Class, Finding, HEAD, Possible, Reaction, Span};
 use super::json::Quirks;
-use super::shape::{self, Event, Reading, Shape};
+use super::read::{self, Reading};
+use super::shape::{Event, Shape};
 use super::split::{self, Bad, Part};
 use crate::error::{Code, Error, Result};
 
@@ -22,6 +23,9 @@ const LONGEST_PIECE: usize = u32::MAX as usize - 1;
 
 /// How many adjoining stretches of one line are told one by one: a text in UTF-16 would give one for each letter.
 const WRECKS: u32 = 4;
+
+/// How many NUL bytes of a run are shown.
+const NULS: usize = 4;
 
 /// What a scan meets, in the order of the file.
 #[derive(Debug)]
@@ -129,14 +133,18 @@ pub fn scan(
             (lo, hi) = (0, seen);
         }
         if hi == buffer.len() {
-            // A line longer than the buffer. NUL bytes end a piece: what lies before them need not be kept.
-            if let Some(zero) = memchr::memchr(0, &buffer[..hi]) {
-                line.piece(&buffer[..zero], at, None, take)?;
-                let zeros = buffer[zero..hi].iter().take_while(|b| **b == 0).count();
-                line.zeros(at + zero as u64, zeros as u64, take)?;
-                lo = zero + zeros;
-                at += lo as u64;
-                seen = 0;
+            // A line longer than the buffer. NUL bytes end a piece: what lies before the last of them need not be kept.
+            let mut from = 0;
+            while let Some(zero) = memchr::memchr(0, &buffer[from..hi]) {
+                line.piece(&buffer[from..from + zero], at + from as u64, None, take)?;
+                let zeros = buffer[from + zero..hi].iter().take_while(|b| **b == 0).count();
+                line.zeros(at + (from + zero) as u64, zeros as u64, take)?;
+                from += zero + zeros;
+            }
+            if from > 0 {
+                lo = from;
+                at += from as u64;
+                seen = hi - from;
                 continue;
             }
             if buffer.len() > LONGEST_PIECE {
@@ -217,6 +225,9 @@ impl<'s> Line<'s> {
         }
         self.piece(&text[from..], at + from as u64, Some(terminated), take)?;
         if let Before::Wreck(mut finding) = std::mem::replace(&mut self.before, Before::Nothing) {
+            if self.too_long(at + text.len() as u64 - self.start) {
+                finding.reaction = Reaction::DoesNotStart;
+            }
             if !terminated {
                 if matches!(finding.class, Class::NotJson | Class::TrailingBytes) {
                     finding.class = Class::TornTail;
@@ -252,7 +263,7 @@ impl<'s> Line<'s> {
         if !terminated || simdutf8::basic::from_utf8(body).is_err() {
             return Ok(false);
         }
-        match shape::read(self.shape, body) {
+        match read::read(self.shape, body) {
             Reading::Event { event, end, quirks } if end == body.len() => {
                 self.record(&event, at + inside.start as u64, body, quirks, take)?;
                 Ok(true)
@@ -313,6 +324,10 @@ impl<'s> Line<'s> {
         }
     }
 
+    fn too_long(&self, len: u64) -> bool {
+        self.shape.daemon.longest_line.is_some_and(|limit| len > limit)
+    }
+
     /// What the daemon does with an unterminated line that it cannot read.
     fn open_reaction(&self) -> Reaction {
         if self.shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesLineAndNextAppend }
@@ -328,6 +343,7 @@ impl<'s> Line<'s> {
         {
             before.span.len += finding.span.len;
             before.reaction = before.reaction.max(finding.reaction);
+            before.class = Class::NotJson;
             before.why = "more of the same".to_owned();
             return Ok(());
         }
@@ -355,9 +371,14 @@ impl<'s> Line<'s> {
         {
             before.span.len += len;
             before.why = nul_gap(before.span.len);
+            if self.shape.daemon.longest_line.is_some_and(|limit| before.span.len > limit) {
+                before.reaction = Reaction::DoesNotStart;
+            }
             return Ok(());
         }
-        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &[0; 4], None);
+        // A few stand for all.
+        let head = vec![0; usize::try_from(len).unwrap_or(NULS).min(NULS)];
+        let finding = self.finding(Span { offset: at, len }, Class::NulGap, nul_gap(len), &head, None);
         self.wreck(finding, take)
     }
 
@@ -371,29 +392,36 @@ impl<'s> Line<'s> {
     ) -> Result<()> {
         let shape = self.shape;
         let mut start = 0;
-        if text.starts_with(b"\xEF\xBB\xBF") && at == self.start {
+        let bom = text.starts_with(b"\xEF\xBB\xBF") && at == self.start;
+        if bom {
             start = 3;
-            let why = "a UTF-8 byte order mark in front of the line".to_owned();
-            let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], None);
-            self.dirty = true;
-            take(Item::Finding(finding, Bytes::Around))?;
         }
         let inside = trim(&text[start..]);
         let inside = start + inside.start..start + inside.end;
-        if !shape.daemon.trims_unicode {
-            self.foreign_space(text, at, start..inside.start, take)?;
-        }
         let body = &text[inside.clone()];
+        if bom {
+            let why = "a UTF-8 byte order mark in front of the line".to_owned();
+            let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], self.first_id(body));
+            self.dirty = true;
+            take(Item::Finding(finding, Bytes::Around))?;
+        }
+        if !shape.daemon.trims_unicode {
+            self.foreign_space(text, at, start..inside.start, body, take)?;
+        }
         let base = at + inside.start as u64;
         let mut result = Ok(());
-        split::split(shape, body, &mut |part| {
+        let behind_nul = match &self.before {
+            Before::Wreck(before) => before.class == Class::NulGap && before.span.end() == base,
+            _ => false,
+        };
+        split::split(shape, body, behind_nul, &mut |part| {
             if result.is_ok() {
                 result = self.part(part, body, base, take);
             }
         });
         result?;
         if !shape.daemon.trims_unicode && !body.is_empty() {
-            self.foreign_space(text, at, inside.end..text.len(), take)?;
+            self.foreign_space(text, at, inside.end..text.len(), body, take)?;
         }
         if last == Some(false) {
             self.dirty = true;
@@ -407,7 +435,8 @@ impl<'s> Line<'s> {
             };
             if let Some((span, id)) = tail {
                 let why = "the last line has no line end".to_owned();
-                let mut finding = self.finding(span, Class::NoFinalNewline, why, body, id);
+                let from = usize::try_from(span.offset - at).unwrap_or(0);
+                let mut finding = self.finding(span, Class::NoFinalNewline, why, &text[from..], id);
                 finding.reaction =
                     if shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesNextAppend };
                 take(Item::Finding(finding, Bytes::Readable))?;
@@ -416,12 +445,21 @@ impl<'s> Line<'s> {
         Ok(())
     }
 
+    /// The id of the record that a text begins with.
+    fn first_id(&self, text: &[u8]) -> Option<String> {
+        match read::read(self.shape, text) {
+            Reading::Event { event, .. } => split::event_id(&event),
+            _ => None,
+        }
+    }
+
     /// White space that only other journals' readers trim.
     fn foreign_space(
         &mut self,
         text: &[u8],
         at: u64,
         range: Range<usize>,
+        body: &[u8],
         take: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         let space = &text[range.clone()];
@@ -436,7 +474,7 @@ impl<'s> Line<'s> {
         } else {
             "white space around the record that the daemon does not trim here"
         };
-        let mut finding = self.finding(span, Class::ForeignSpace, why.to_owned(), space, None);
+        let mut finding = self.finding(span, Class::ForeignSpace, why.to_owned(), space, self.first_id(body));
         if blank {
             finding.reaction = Reaction::Keeps;
         }
@@ -485,6 +523,12 @@ impl<'s> Line<'s> {
                 let why = format!("the op {op:?} is not one that this version knows");
                 let finding = self.finding(place(&range), Class::UnknownOp, why, &body[range.clone()], None);
                 take(Item::Finding(finding, Bytes::Readable))?;
+                if self.too_long(range.len() as u64) {
+                    let why = "a line that is too long".to_owned();
+                    let mut finding = self.finding(place(&range), Class::TooLong, why, &body[range.clone()], None);
+                    finding.reaction = Reaction::DoesNotStart;
+                    take(Item::Finding(finding, Bytes::Readable))?;
+                }
                 let welded = self.kept;
                 self.kept = true;
                 take(Item::Foreign { line: self.number, span: place(&range), welded })?;
@@ -500,9 +544,8 @@ impl<'s> Line<'s> {
         let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
         let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
         let mut finding = self.finding(span, bad.class, why, text, bad.id.clone());
-        if bad.class == Class::InvalidUtf8 && self.shape.daemon.stops_at_bad_utf8
-            || self.shape.daemon.longest_line.is_some_and(|limit| span.len > limit)
-        {
+        let stops = self.shape.daemon.stops_at_bad_utf8 && simdutf8::basic::from_utf8(text).is_err();
+        if stops || self.too_long(span.len) {
             finding.reaction = Reaction::DoesNotStart;
         }
         let span = |range: &Range<usize>| Span { offset: base + range.start as u64, len: range.len() as u64 };
@@ -513,7 +556,7 @@ impl<'s> Line<'s> {
 }
 
 fn nul_gap(len: u64) -> String {
-    format!("{len} NUL bytes")
+    if len == 1 { "1 NUL byte".to_owned() } else { format!("{len} NUL bytes") }
 }
 
 /// The range of a line without the white space that every reader trims; `None` when its ends need a closer look.

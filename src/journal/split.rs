@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use super::finding::Class;
 use super::json::Quirks;
-use super::shape::{self, Event, Reading, Shape};
+use super::read::{self, Reading};
+use super::shape::{self, Event, Shape};
 
 /// How far behind a record's first byte the reading of a fragment in front of it can get: a fragment cut inside a
 /// string reads `{"` as its end and fails at the letter behind, one later where the record has a space there.
@@ -95,8 +96,9 @@ impl<'a> Utf8<'a> {
     }
 }
 
-/// Splits a piece, whose white space at both ends is cut off, into its parts.
-pub fn split<'a>(shape: &Shape, text: &'a [u8], take: &mut dyn FnMut(Part<'a>)) {
+/// Splits a piece, whose white space at both ends is cut off, into its parts. `behind_nul`: NUL bytes stand where its
+/// beginning was, so that even a whole record in front of other bytes may be a piece of what they have wiped out.
+pub fn split<'a>(shape: &Shape, text: &'a [u8], behind_nul: bool, take: &mut dyn FnMut(Part<'a>)) {
     let mut utf8 = Utf8::new(text);
     let mut from = 0;
     loop {
@@ -108,6 +110,11 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], take: &mut dyn FnMut(Part<'a>)) 
         }
         let bad_at = utf8.bad(from);
         let mut bad = match read_at(shape, text, from, bad_at) {
+            Ok((_, end)) if behind_nul && from == 0 && !stands_alone(text, end) => {
+                let why = "a record between NUL bytes and something else".to_owned();
+                let bad = Bad { range: 0..0, class: Class::NotJson, at: end, why, id: None, possible: Vec::new() };
+                Box::new(Unread { bad, wrong_at: None, end: None, id_end: None })
+            }
             Ok((part, end)) => {
                 take(part);
                 from = end;
@@ -116,11 +123,15 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], take: &mut dyn FnMut(Part<'a>)) 
             Err(bad) => bad,
         };
         // Only a text with its own beginning can be said not to go on with what follows.
-        let whole_head = matches!(text[from], b'{' | b'[');
+        let whole_head = matches!(text[from], b'{' | b'[') && !(behind_nul && from == 0);
         let next = if whole_head { follower(shape, text, from, &bad, &mut utf8) } else { None };
         let next = next.or(bad.end.filter(|end| whole_head && !text[*end..].trim_ascii().is_empty()));
         let end = next.unwrap_or(text.len());
         bad.bad.range = from..end;
+        // An id that was cut goes on in what stands behind it, and is none.
+        if bad.id_end.is_some_and(|id_end| id_end > end) {
+            bad.bad.id = None;
+        }
         if next.is_none() {
             bad.bad.possible = possible(shape, text, from, &mut utf8);
         }
@@ -134,6 +145,8 @@ struct Unread {
     bad: Bad,
     wrong_at: Option<usize>,
     end: Option<usize>,
+    /// Offset behind the id that was told.
+    id_end: Option<usize>,
 }
 
 fn read_at<'a>(
@@ -144,31 +157,49 @@ fn read_at<'a>(
 ) -> Result<(Part<'a>, usize), Box<Unread>> {
     let bad =
         |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: Vec::new() };
-    let (mut unread, end) = match shape::read(shape, &text[from..]) {
+    let (mut unread, end) = match read::read(shape, &text[from..]) {
         Reading::Event { event, end, quirks } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Event { range: from..end, event, quirks }, end));
             }
             let id = event_id(&event);
-            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), id), wrong_at: None, end: Some(end) }, end)
+            (
+                Unread {
+                    bad: bad(Class::InvalidUtf8, 0, String::new(), id),
+                    wrong_at: None,
+                    end: Some(end),
+                    id_end: None,
+                },
+                end,
+            )
         }
         Reading::Foreign { op, end } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Foreign { range: from..end, op }, end));
             }
-            (Unread { bad: bad(Class::InvalidUtf8, 0, String::new(), None), wrong_at: None, end: Some(end) }, end)
+            (
+                Unread {
+                    bad: bad(Class::InvalidUtf8, 0, String::new(), None),
+                    wrong_at: None,
+                    end: Some(end),
+                    id_end: None,
+                },
+                end,
+            )
         }
         Reading::NoEvent { class, at, why, end, id } => {
             let end = from + end;
-            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end) }, end)
+            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end), id_end: None }, end)
         }
         Reading::Broken { fail, wrong_at, id } => {
+            let (id, id_end) = id.unzip();
             let unread = Unread {
                 bad: bad(Class::NotJson, fail.at, fail.why.to_owned(), id),
                 wrong_at: wrong_at.map(|at| from + at),
                 end: None,
+                id_end: id_end.map(|end| from + end),
             };
             let end = unread.bad.at + 1;
             (unread, end)
@@ -202,10 +233,7 @@ fn follower(shape: &Shape, text: &[u8], from: usize, unread: &Unread, utf8: &mut
 fn accepts(shape: &Shape, text: &[u8], place: usize, utf8: &mut Utf8<'_>) -> bool {
     let not_utf8 = utf8.bad(place);
     match read_at(shape, text, place, not_utf8) {
-        Ok((_, end)) => {
-            let rest = text[end..].trim_ascii_start();
-            matches!(rest.first(), None | Some(b'{' | b'['))
-        }
+        Ok((_, end)) => stands_alone(text, end),
         Err(_) => {
             let rest = &text[place..];
             let head = |op: &shape::Op| {
@@ -217,6 +245,11 @@ fn accepts(shape: &Shape, text: &[u8], place: usize, utf8: &mut Utf8<'_>) -> boo
     }
 }
 
+/// Whether behind a record that ends at `end` the piece ends, or another record may begin.
+fn stands_alone(text: &[u8], end: usize) -> bool {
+    matches!(text[end..].trim_ascii_start().first(), None | Some(b'{' | b'['))
+}
+
 /// The records in a stretch that may be some: whole ones, each with the end of the piece or another beginning behind it.
 fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec<(Range<usize>, String)> {
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
@@ -224,23 +257,25 @@ fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec
     for tag in memchr::memmem::find_iter(&text[from..], b"\"op\"") {
         let before = text[from..from + tag].trim_ascii_end();
         let inside = found.last().is_some_and(|(range, _)| from + tag < range.end);
-        if before.last() != Some(&b'{') || before.len() < 2 || inside {
+        if before.last() != Some(&b'{') || inside {
             continue;
         }
         let place = from + before.len() - 1;
         let not_utf8 = utf8.bad(place);
-        match read_at(shape, text, place, not_utf8) {
-            Ok((Part::Event { range, event, .. }, end))
-                if matches!(text[end..].trim_ascii_start().first(), None | Some(b'{' | b'[')) =>
-            {
-                let id = event_id(&event).map(|id| format!(" {id}")).unwrap_or_default();
-                found.push((range, format!("{}{id}", event.op.name)));
+        let read = match read_at(shape, text, place, not_utf8) {
+            Ok((Part::Event { range, event, .. }, end)) => {
+                if stands_alone(text, end) {
+                    let id = event_id(&event).map(|id| format!(" {id}")).unwrap_or_default();
+                    found.push((range, format!("{}{id}", event.op.name)));
+                }
+                end - place
             }
-            _ => match budget.checked_sub(text.len() - place) {
-                Some(left) => budget = left,
-                None => break,
-            },
-        }
+            Ok((_, end)) => end - place,
+            Err(unread) => unread.end.unwrap_or(unread.bad.at).saturating_sub(place),
+        };
+        // What was read is never read more than a few times over, however many beginnings there are.
+        let Some(left) = budget.checked_sub(read) else { break };
+        budget = left;
         if found.len() == POSSIBLES {
             break;
         }
@@ -248,12 +283,9 @@ fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec
     found
 }
 
-/// The id of the record that an event is about: the first member that names one.
+/// The id of what an event is about.
 #[must_use]
 pub fn event_id(event: &Event<'_>) -> Option<String> {
-    let first = |members: &shape::Members<'_>| {
-        let member = members.names.iter().find(|m| m.name.ends_with("_id"))?;
-        members.id(member.name).map(std::borrow::Cow::into_owned)
-    };
-    first(&event.record).or_else(|| first(&event.members))
+    let id = event.record.id(event.op.id).or_else(|| event.members.id(event.op.id));
+    id.map(std::borrow::Cow::into_owned)
 }

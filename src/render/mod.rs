@@ -4,19 +4,21 @@
 //! asked for. Standard output is data, standard error is talk. Text of others is made safe for terminals everywhere
 //! but where exact bytes are the contract.
 
+mod hints;
 mod json;
+mod progress;
 mod safe;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use comfy_table::{ContentArrangement, Table, presets};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::error::{Code, Error, Result, plain};
+pub use hints::{Carried, quoted};
+pub use progress::Progress;
 pub use safe::{for_plain, for_terminal};
 
 /// How an answer is written.
@@ -129,38 +131,6 @@ pub struct Settings {
     pub color: Option<bool>,
     /// Whether standard output was closed when the process began.
     pub stdout_closed: bool,
-}
-
-/// What the commands in hints must carry to mean the same here: flags that were typed, such as the data directory.
-#[derive(Clone, Debug, Default)]
-pub struct Carried(String);
-
-impl Carried {
-    /// Remembers a flag and its value.
-    pub fn flag(&mut self, flag: &str, value: &str) {
-        self.0.push_str(&format!(" {flag} {}", quoted(value)));
-    }
-
-    /// A command as it must be typed here. Other sentences stay as they are.
-    #[must_use]
-    pub fn command(&self, hint: &str) -> String {
-        let Some(at) = hint.find("cruxctl ") else { return hint.to_owned() };
-        // The flags go behind the noun and verb, in front of any `--`.
-        let words = hint[at..].split_inclusive(' ').take(3).map(str::len).sum::<usize>();
-        let (head, tail) = hint.split_at(at + words);
-        let space = if tail.is_empty() { "" } else { " " };
-        format!("{}{}{space}{tail}", head.trim_end(), self.0)
-    }
-}
-
-/// A text as one word of a shell.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// How many rows a table holds before it is written; wider rows further down get a table of their own.
@@ -588,44 +558,10 @@ impl Printer {
     #[must_use]
     pub fn progress(&self, what: &str) -> Progress {
         let shown = self.err_terminal && !self.settings.quiet;
-        Progress { what: what.to_owned(), since: Instant::now(), shown, bar: None }
+        Progress::new(what, shown)
     }
 }
 
 fn closed() -> io::Error {
     io::Error::other("it is closed")
-}
-
-/// A bar that appears when it is needed.
-pub struct Progress {
-    what: String,
-    since: Instant,
-    shown: bool,
-    bar: Option<ProgressBar>,
-}
-
-impl Progress {
-    /// `done` of `all` bytes are read.
-    pub fn at(&mut self, done: u64, all: u64) {
-        if !self.shown || self.since.elapsed() < Duration::from_millis(300) {
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}") {
-                bar.set_style(style);
-            }
-            bar.set_message(self.what.clone());
-            bar
-        });
-        bar.set_position(done);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -1,9 +1,8 @@
 //! `cases.jsonl`: what an agent did and how it turned out. The last record of an id wins.
 
-use crate::journal::live::{Effect, LastWins};
-use crate::journal::scan::Record;
+use crate::journal::Journal;
+use crate::journal::live::LastWins;
 use crate::journal::shape::{Daemon, Member, Need, Op, Shape, Type};
-use crate::journal::{Journal, Replay, Span};
 
 /// The members of a case, in the daemon's order.
 pub const CASE: &[Member] = &[
@@ -22,8 +21,16 @@ pub const CASE: &[Member] = &[
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "record", members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }] },
-        Op { name: "delete", members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }] },
+        Op {
+            id: "case_id",
+            name: "record",
+            members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }],
+        },
+        Op {
+            id: "case_id",
+            name: "delete",
+            members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
+        },
     ],
     daemon: Daemon {
         trims_unicode: true,
@@ -36,30 +43,4 @@ static SHAPE: Shape = Shape {
 
 /// The journal of cases.
 pub static JOURNAL: Journal =
-    Journal { name: "cases", file: "cases.jsonl", shape: &SHAPE, replay: || Box::new(Cases::default()) };
-
-/// The live cases.
-#[derive(Default)]
-pub struct Cases(pub LastWins);
-
-impl Replay for Cases {
-    fn record(&mut self, record: &Record<'_>) {
-        let event = record.event;
-        let effect = match event.op.name {
-            "record" => event.record.id("case_id").map(Effect::Put),
-            _ => event.members.id("case_id").map(Effect::Delete),
-        };
-        if let Some(effect) = effect {
-            self.0.apply(&effect, record.span);
-        }
-    }
-    fn live(&self) -> u64 {
-        self.0.len()
-    }
-    fn live_bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-    fn spans(&self) -> Vec<Span> {
-        self.0.spans()
-    }
-}
+    Journal { name: "cases", file: "cases.jsonl", shape: &SHAPE, replay: || Box::new(LastWins::default()) };

@@ -1,12 +1,15 @@
 //! `facts.jsonl`: what agents know. The first record of an id wins, a delete is soft, and consolidations bind facts
 //! to each other.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::journal::finding::Span;
 use crate::journal::live::{IdKey, KeyMap, Place};
+use crate::journal::read;
 use crate::journal::scan::Record;
-use crate::journal::shape::{self, Daemon, Event, Member, Members, Need, Op, Shape, Type};
+use crate::journal::shape::{Daemon, Event, Member, Members, Need, Op, Shape, Type};
 use crate::journal::{Journal, Replay};
 
 const fn required(name: &'static str, ty: Type) -> Member {
@@ -48,15 +51,21 @@ pub const FACT: &[Member] = &[
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "store", members: &[required("fact", Type::Record(FACT))] },
-        Op { name: "store_batch", members: &[required("facts", Type::Records(FACT))] },
+        Op { name: "store", id: "fact_id", members: &[required("fact", Type::Record(FACT))] },
+        Op { name: "store_batch", id: "", members: &[required("facts", Type::Records(FACT))] },
         Op {
             name: "replace_latest",
+            id: "fact_id",
             members: &[required("fact", Type::Record(FACT)), required("replaced_fact_ids", Type::Texts)],
         },
-        Op { name: "delete", members: &[required("fact_id", Type::Text), required("deleted_at", Type::Text)] },
+        Op {
+            name: "delete",
+            id: "fact_id",
+            members: &[required("fact_id", Type::Text), required("deleted_at", Type::Text)],
+        },
         Op {
             name: "supersede",
+            id: "fact_id",
             members: &[
                 required("fact_id", Type::Text),
                 required("by_fact_id", Type::Text),
@@ -65,10 +74,12 @@ static SHAPE: Shape = Shape {
         },
         Op {
             name: "clear_supersede",
+            id: "fact_id",
             members: &[required("fact_id", Type::Text), required("cleared_at", Type::Text)],
         },
         Op {
             name: "set_validity",
+            id: "fact_id",
             members: &[
                 required("fact_id", Type::Text),
                 optional("valid_from", Type::Time),
@@ -78,6 +89,7 @@ static SHAPE: Shape = Shape {
         },
         Op {
             name: "consolidate",
+            id: "fact_id",
             members: &[
                 required("canonical", Type::Record(FACT)),
                 required("superseded_fact_ids", Type::Texts),
@@ -86,6 +98,7 @@ static SHAPE: Shape = Shape {
         },
         Op {
             name: "consolidation_provenance",
+            id: "canonical_fact_id",
             members: &[
                 required("canonical_fact_id", Type::Text),
                 required("source_fact_ids", Type::Texts),
@@ -95,6 +108,7 @@ static SHAPE: Shape = Shape {
         },
         Op {
             name: "consolidate_undo",
+            id: "canonical_fact_id",
             members: &[
                 required("canonical_fact_id", Type::Text),
                 required("restored_fact_ids", Type::Texts),
@@ -128,25 +142,30 @@ fn is_latest_only(fact: &Members<'_>) -> bool {
         && fact.text("entity").is_some_and(|entity| LATEST_ONLY.iter().any(|prefix| entity.starts_with(prefix)))
 }
 
-/// What replay keeps of a fact.
+/// What replay keeps of a fact: 40 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     place: Place,
+    /// Position of the tenant in [`Facts::tenants`].
+    tenant: u32,
+    /// Tag of tenant, entity and key.
+    chain: u64,
+    /// Tag of the fact that supersedes it; 0: none.
+    superseded_by: u64,
     deleted: bool,
-    /// Of the tenant.
-    tenant: IdKey,
-    /// Of tenant, entity and key.
-    chain: IdKey,
-    superseded_by: Option<IdKey>,
+    /// A source of an active consolidation.
+    bound: bool,
 }
 
 /// Every fact that the journal knows, live and deleted, by the daemon's rules.
 #[derive(Default)]
 pub struct Facts {
     known: KeyMap<Known>,
+    /// The tenants that were seen, by the tag of their name.
+    tenants: HashMap<u64, u32>,
     /// For each latest-only chain, its fact.
     latest: KeyMap<IdKey>,
-    /// For each canonical fact with recorded sources, these.
+    /// For each canonical fact with recorded sources, these, sorted.
     sources: KeyMap<Vec<IdKey>>,
     bytes: u64,
     skipped: Vec<String>,
@@ -165,11 +184,22 @@ impl Facts {
     }
 
     fn is_source(&self, key: IdKey) -> bool {
-        self.known
-            .get(&key)
-            .and_then(|fact| fact.superseded_by)
-            .and_then(|by| self.sources.get(&by))
-            .is_some_and(|sources| sources.contains(&key))
+        self.known.get(&key).is_some_and(|fact| fact.bound)
+    }
+
+    fn tenant(&mut self, fact: &Members<'_>) -> u32 {
+        let next = u32::try_from(self.tenants.len()).unwrap_or(u32::MAX);
+        *self.tenants.entry(IdKey::of(&tenant_text(fact)).tag()).or_insert(next)
+    }
+
+    /// Binds sources to the fact that stands for them, or frees them.
+    fn bind(&mut self, sources: &[IdKey], canonical: Option<IdKey>) {
+        for source in sources {
+            if let Some(fact) = self.known.get_mut(source) {
+                fact.superseded_by = canonical.map_or(0, IdKey::tag);
+                fact.bound = canonical.is_some();
+            }
+        }
     }
 
     fn is_live(&self, key: IdKey) -> bool {
@@ -209,14 +239,14 @@ impl Facts {
         if !deleted {
             self.bytes += place.len;
         }
-        let superseded_by = fact.id("superseded_by").map(|by| IdKey::of(&by));
-        let known = Known { place: Place::of(place), deleted, tenant: tenant(fact), chain, superseded_by };
-        self.known.insert(key, known);
+        let superseded_by = fact.id("superseded_by").map_or(0, |by| IdKey::of(&by).tag());
+        let (place, tenant, chain) = (Place::of(place), self.tenant(fact), chain.tag());
+        self.known.insert(key, Known { place, tenant, chain, superseded_by, deleted, bound: false });
         true
     }
 
     fn replace_latest(&mut self, event: &Event<'_>) {
-        let own = chain(&event.record);
+        let own = chain(&event.record).map(IdKey::tag);
         for replaced in event.members.texts("replaced_fact_ids") {
             let replaced = IdKey::of(&replaced);
             if self.known.get(&replaced).is_some_and(|fact| Some(fact.chain) == own) {
@@ -230,7 +260,7 @@ impl Facts {
         let tenant = self.known.get(&by).map(|fact| fact.tenant);
         match self.known.get_mut(&key) {
             Some(fact) if Some(fact.tenant) == tenant => {
-                fact.superseded_by = Some(by);
+                fact.superseded_by = by.tag();
                 true
             }
             _ => false,
@@ -242,78 +272,70 @@ impl Facts {
         let Some(id) = fact.id("fact_id") else { return false };
         let key = IdKey::of(&id);
         let ids = event.members.texts("superseded_fact_ids");
-        let sources: Vec<IdKey> = ids.iter().map(|id| IdKey::of(id)).collect();
-        let distinct = (1..sources.len()).all(|i| !sources[..i].contains(&sources[i]));
-        let tenant = tenant(fact);
-        let eligible = |source: &IdKey| {
-            let fact = self.known.get(source);
-            fact.is_some_and(|f| !f.deleted && f.tenant == tenant && f.superseded_by.is_none())
+        let tenant = self.tenant(fact);
+        let eligible = |id: &Cow<'_, str>| {
+            let fact = self.known.get(&IdKey::of(id));
+            !id.is_empty() && fact.is_some_and(|f| !f.deleted && f.tenant == tenant && f.superseded_by == 0)
         };
+        if ids.is_empty() || self.known.contains_key(&key) || !ids.iter().all(eligible) {
+            return false;
+        }
+        let sources = sorted(&ids);
         let supersedes = fact.id("supersedes").map(|id| IdKey::of(&id));
-        let whole = !sources.is_empty()
-            && ids.iter().all(|id| !id.is_empty())
-            && distinct
-            && sources.iter().all(eligible)
-            && supersedes.is_none_or(|s| sources.contains(&s))
-            && !self.known.contains_key(&key)
+        let whole = sources.len() == ids.len()
+            && supersedes.is_none_or(|s| sources.binary_search(&s).is_ok())
             && fact.flag("deleted") != Some(true);
         if !whole || !self.store(fact, place) {
             return false;
         }
-        for source in &sources {
-            if let Some(fact) = self.known.get_mut(source) {
-                fact.superseded_by = Some(key);
-            }
-        }
+        self.bind(&sources, Some(key));
         self.sources.insert(key, sources);
         true
     }
 
     fn provenance(&mut self, event: &Event<'_>) -> bool {
         let Some(canonical) = event.members.id("canonical_fact_id").map(|id| IdKey::of(&id)) else { return false };
-        let sources: Vec<IdKey> = event.members.texts("source_fact_ids").iter().map(|id| IdKey::of(id)).collect();
-        let bound = |source: &IdKey| self.known.get(source).is_some_and(|f| f.superseded_by == Some(canonical));
-        if sources.is_empty() || !self.known.contains_key(&canonical) || !sources.iter().all(bound) {
+        let sources = sorted(&event.members.texts("source_fact_ids"));
+        let edge = |source: &IdKey| self.known.get(source).is_some_and(|f| f.superseded_by == canonical.tag());
+        if sources.is_empty() || !self.known.contains_key(&canonical) || !sources.iter().all(edge) {
             return false;
         }
+        self.bind(&sources, Some(canonical));
         self.sources.insert(canonical, sources);
         true
     }
 
     fn undo(&mut self, event: &Event<'_>) -> bool {
         let Some(canonical) = event.members.id("canonical_fact_id").map(|id| IdKey::of(&id)) else { return false };
-        let mut restored: Vec<IdKey> =
-            event.members.texts("restored_fact_ids").iter().map(|id| IdKey::of(id)).collect();
-        let Some(recorded) = self.sources.get(&canonical) else { return false };
-        let same = restored.len() == recorded.len() && recorded.iter().all(|s| restored.contains(s));
-        if !same {
+        let restored = sorted(&event.members.texts("restored_fact_ids"));
+        if self.sources.get(&canonical) != Some(&restored) {
             return false;
         }
         self.sources.remove(&canonical);
-        for source in restored.drain(..) {
-            if let Some(fact) = self.known.get_mut(&source) {
-                fact.superseded_by = None;
-            }
-        }
+        self.bind(&restored, None);
         self.delete(canonical);
         true
     }
 }
 
+/// The keys of ids, sorted, each once.
+fn sorted(ids: &[Cow<'_, str>]) -> Vec<IdKey> {
+    let mut keys: Vec<IdKey> = ids.iter().map(|id| IdKey::of(id)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
 /// The id of a fact's own text.
 #[must_use]
 pub fn id_of(fact: &[u8]) -> Option<String> {
-    let members = shape::read_record(FACT, fact)?;
-    members.id("fact_id").map(std::borrow::Cow::into_owned)
+    let members = read::read_record(FACT, fact)?;
+    members.id("fact_id").map(Cow::into_owned)
 }
 
-fn tenant_text<'a>(fact: &Members<'a>) -> std::borrow::Cow<'a, str> {
+fn tenant_text<'a>(fact: &Members<'a>) -> Cow<'a, str> {
     // A blank tenant is the default one.
     fact.text("tenant_hash").filter(|t| !t.trim().is_empty()).unwrap_or("default".into())
-}
-
-fn tenant(fact: &Members<'_>) -> IdKey {
-    IdKey::of(&tenant_text(fact))
 }
 
 fn chain(fact: &Members<'_>) -> Option<IdKey> {
@@ -360,7 +382,7 @@ impl Replay for Facts {
             "supersede" => (!self.supersede(key, event)).then_some("supersede across tenants or of absent facts"),
             "clear_supersede" => {
                 if let Some(fact) = self.known.get_mut(&key) {
-                    fact.superseded_by = None;
+                    fact.superseded_by = 0;
                 }
                 None
             }

@@ -6,7 +6,8 @@ pub mod scope;
 pub mod session;
 
 use crate::journal::Journal;
-use crate::journal::shape::{self, Event, Reading};
+use crate::journal::read::{self, Reading};
+use crate::journal::shape::{self, Event};
 
 /// The daemon's journals, in the order in which verbs name them.
 pub const JOURNALS: [&Journal; 3] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL];
@@ -24,10 +25,20 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
         // A fact's span is the fact itself: many may share a line.
         return (fact::id_of(bytes).unwrap_or_default(), bytes);
     }
-    let Reading::Event { event, .. } = shape::read(journal.shape, bytes) else { return (String::new(), bytes) };
+    let Reading::Event { event, .. } = read::read(journal.shape, bytes) else { return (String::new(), bytes) };
     let id = crate::journal::split::event_id(&event).unwrap_or_default();
     let record = event.members.names.iter().find(|m| matches!(m.ty, shape::Type::Record(_)));
     (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))
+}
+
+/// Whether any member of an event names an id.
+#[must_use]
+pub fn names(event: &Event<'_>, id: &str) -> bool {
+    event.members.names.iter().any(|member| {
+        (member.name.ends_with("_id") && event.members.id(member.name).is_some_and(|own| own == id))
+            || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
+            || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
+    })
 }
 
 /// No line of a journal without a length limit is too long.

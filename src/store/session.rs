@@ -4,14 +4,12 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
-use crate::journal::finding::Span;
+use crate::journal::Journal;
 use crate::journal::json::{self, Squeeze};
-use crate::journal::live::{Effect, LastWins};
-use crate::journal::scan::Record;
-use crate::journal::shape::{Daemon, Member, Members, Need, Op, Reading, Shape, Type};
-use crate::journal::{Journal, Replay};
+use crate::journal::live::LastWins;
+use crate::journal::read::{self, Reading};
+use crate::journal::shape::{Daemon, Member, Members, Need, Op, Shape, Type};
 
 /// The members of a session document, in the daemon's order.
 pub const SESSION: &[Member] = &[
@@ -28,8 +26,16 @@ pub const SESSION: &[Member] = &[
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "store", members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }] },
-        Op { name: "delete", members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }] },
+        Op {
+            id: "session_id",
+            name: "store",
+            members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }],
+        },
+        Op {
+            id: "session_id",
+            name: "delete",
+            members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }],
+        },
     ],
     daemon: Daemon {
         trims_unicode: true,
@@ -42,39 +48,13 @@ static SHAPE: Shape = Shape {
 
 /// The journal of sessions.
 pub static JOURNAL: Journal =
-    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(Sessions::default()) };
+    Journal { name: "sessions", file: "sessions.jsonl", shape: &SHAPE, replay: || Box::new(LastWins::default()) };
 
 /// Arrays and objects that are open around a state in its line.
 pub const DEPTH_AROUND_STATE: usize = 2;
 
 /// The longest id that may be created, in bytes.
 pub const LONGEST_ID: usize = 1024;
-
-/// The live sessions.
-#[derive(Default)]
-pub struct Sessions(pub LastWins);
-
-impl Replay for Sessions {
-    fn record(&mut self, record: &Record<'_>) {
-        let event = record.event;
-        let effect = match event.op.name {
-            "store" => event.record.id("session_id").map(Effect::Put),
-            _ => event.members.id("session_id").map(Effect::Delete),
-        };
-        if let Some(effect) = effect {
-            self.0.apply(&effect, record.span);
-        }
-    }
-    fn live(&self) -> u64 {
-        self.0.len()
-    }
-    fn live_bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-    fn spans(&self) -> Vec<Span> {
-        self.0.spans()
-    }
-}
 
 /// A stored session. Texts and state are the journal's.
 #[derive(Clone, Debug)]
@@ -99,13 +79,15 @@ pub struct Session<'a> {
     pub actor: Option<Cow<'a, str>>,
     /// Members that this version does not know, as written, each with its comma in front.
     pub others: String,
+    /// Whether its texts can be written again as they are: half of a surrogate pair cannot.
+    pub exact: bool,
 }
 
 impl<'a> Session<'a> {
     /// Reads a `store` line of the journal; `None` where it is none.
     #[must_use]
     pub fn read(line: &'a [u8]) -> Option<Session<'a>> {
-        let Reading::Event { event, .. } = crate::journal::shape::read(&SHAPE, line) else { return None };
+        let Reading::Event { event, .. } = read::read(&SHAPE, line) else { return None };
         let doc = event.record;
         let time = |name| doc.time(name).map(|time| time.to_utc());
         Some(Session {
@@ -119,16 +101,8 @@ impl<'a> Session<'a> {
             archive_reason: doc.text("archive_reason"),
             actor: doc.text("actor"),
             others: others(&doc, event.members.raw("session").unwrap_or_default()),
+            exact: ["session_id", "actor", "archive_reason"].iter().all(|name| is_exact(&doc, name)),
         })
-    }
-
-    /// Whether the id stands for itself as written, because JSON text cannot hold its characters.
-    #[must_use]
-    pub fn id_is_raw(&self, line: &[u8]) -> bool {
-        let Reading::Event { event, quirks, .. } = crate::journal::shape::read(&SHAPE, line) else { return false };
-        quirks.lone_surrogate.is_some()
-            && event.record.raw("session_id").is_some_and(|raw| raw.get(1..raw.len() - 1) == Some(self.id.as_bytes()))
-            && self.id.contains("\\u")
     }
 
     /// Whether it has expired at `now`.
@@ -193,6 +167,11 @@ struct Tail<'a> {
     actor: Option<&'a str>,
 }
 
+/// Whether a text member is absent or can be written again as it is.
+fn is_exact(doc: &Members<'_>, name: &str) -> bool {
+    doc.raw(name).is_none_or(|raw| json::whole(raw, 0).is_ok_and(|(_, quirks)| quirks.none()))
+}
+
 /// The members of an object document that no version before this one knows.
 fn others(doc: &Members<'_>, object: &[u8]) -> String {
     let mut out = String::new();
@@ -235,10 +214,4 @@ pub fn delete_line(id: &str) -> Vec<u8> {
 #[must_use]
 pub fn tokens(state: &[u8]) -> u64 {
     Squeeze::compact_len(state).div_ceil(4)
-}
-
-/// A state as one raw JSON value, for output.
-#[must_use]
-pub fn raw(state: &[u8]) -> Option<&RawValue> {
-    serde_json::from_slice(state).ok()
 }

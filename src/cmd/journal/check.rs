@@ -22,7 +22,8 @@ pub struct Check {
     pub for_daemon: bool,
 }
 
-const CHECKED: &[Group] = &[
+/// What a check says.
+pub const CHECKED: &[Group] = &[
     Group {
         name: "findings",
         one: "finding",
@@ -47,6 +48,7 @@ const CHECKED: &[Group] = &[
             "damage",
             "daemon",
             "foreign",
+            "in_progress_bytes",
             "quarantined_bytes",
             "verdict",
         ],
@@ -65,6 +67,8 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
     let now = context.env.now_text();
     let mut summaries = Vec::new();
+    // One journal that cannot be read says nothing about the others.
+    let mut failed: Vec<(&Journal, Error)> = Vec::new();
     for journal in &journals {
         let mut progress = context.printer.progress(journal.file);
         let printer = &mut context.printer;
@@ -74,16 +78,30 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             &now,
             &mut |finding| finding_row(printer, journal, finding),
             &mut |done, all| progress.at(done, all),
-        )?;
-        summaries.push(summary);
+        );
+        match summary {
+            Ok(summary) => summaries.push(summary),
+            Err(error) if error.code == Code::EnvironmentStdout => return Err(error),
+            Err(error) => failed.push((journal, error)),
+        }
     }
     for summary in &summaries {
         summary_row(context, summary)?;
     }
+    for (journal, _) in &failed {
+        let mut cells = vec![Value::Absent; CHECKED[1].columns.len()];
+        cells[0] = Value::text(journal.name);
+        cells[CHECKED[1].columns.len() - 1] = Value::text("unreadable");
+        context.printer.row(1, &[], &cells)?;
+    }
     let carried = context.printer.carried.clone();
     let next: Vec<String> =
         next_commands(&summaries, args.for_daemon).iter().map(|command| carried.command(command)).collect();
-    let verdict = verdict(&summaries);
+    let unread: Vec<&str> = failed.iter().map(|(journal, _)| journal.file).collect();
+    let verdict = match unread.is_empty() {
+        true => verdict(&summaries),
+        false => format!("{} cannot be read; the rest: {}", unread.join(" and "), verdict(&summaries)),
+    };
     let daemon = daemon_verdict(&summaries);
     let texts = next.clone();
     let held = summaries.iter().any(|s| s.held.as_ref().is_some_and(|held| held.bytes > 0));
@@ -147,7 +165,10 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             context.damage.push(error);
         }
     }
-    Ok(())
+    let mut failed = failed.into_iter().map(|(_, error)| error);
+    let first = failed.next();
+    failed.for_each(|error| context.printer.warn_of(&error));
+    first.map_or(Ok(()), Err)
 }
 
 fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> Result<()> {
@@ -202,6 +223,7 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
 fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
     let verdict = match (summary.exists, summary.severity()) {
         (false, _) => "absent",
+        (_, None) if summary.seen.in_progress.is_some() => "in progress",
         (_, None) => "clean",
         (_, Some(Severity::Damage)) => "damaged",
         (_, Some(Severity::Daemon | Severity::Foreign)) => "readable",
@@ -217,6 +239,7 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
         Value::Count(summary.seen.damage),
         Value::Count(summary.seen.daemon),
         Value::Count(summary.seen.foreign),
+        Value::Count(summary.seen.in_progress.map_or(0, |span| span.len)),
         summary.held.as_ref().map_or(Value::Absent, |held| Value::Count(held.bytes)),
         Value::text(verdict),
     ];
@@ -227,6 +250,10 @@ fn verdict(summaries: &[Summary]) -> String {
     let damage: u64 = summaries.iter().map(|s| s.seen.damage).sum();
     let live: u64 = summaries.iter().map(|s| s.live).sum();
     let lost: u64 = summaries.iter().map(|s| s.damaged_bytes).sum();
+    let writing: Vec<&str> = summaries.iter().filter(|s| s.seen.in_progress.is_some()).map(|s| s.journal).collect();
+    if damage == 0 && !writing.is_empty() {
+        return format!("a write is in progress on {}: check again", writing.join(" and "));
+    }
     let odd: u64 = summaries.iter().map(|s| s.seen.daemon + s.seen.foreign).sum();
     match (damage, odd) {
         (0, 0) if !summaries.iter().any(|s| s.exists) => "there is nothing to check: no journal exists".to_owned(),

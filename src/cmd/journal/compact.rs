@@ -22,7 +22,8 @@ pub struct Compact {
     pub dry_run: bool,
 }
 
-const COMPACTED: &[Group] = &[Group {
+/// What a compaction says.
+pub const COMPACTED: &[Group] = &[Group {
     name: "journals",
     one: "journal",
     columns: &["journal", "before_bytes", "after_bytes", "live", "foreign", "dropped", "dry_run"],
@@ -37,13 +38,12 @@ pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
         let message = "facts.jsonl is not compacted: its deletes, holds and consolidations have rules of their own";
         return Err(Error::new(Code::RefusedJournal, message));
     }
-    let done = if args.dry_run || !context.dir.root.exists() {
+    let done = if args.dry_run || !context.has_dir()? {
         compact::plan(&replay::open(&context.dir, journal)?, journal)?
     } else {
         let lock = Lock::take(&context.dir, context.lock_timeout)?;
         compact::apply(&context.dir, journal, &lock, &env::random_tag()?)?
     };
-    context.printer.begin("cruxctl.journal.compact.v1", COMPACTED)?;
     let cells = [
         Value::text(journal.name),
         Value::Count(done.before_bytes),
@@ -53,8 +53,17 @@ pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
         Value::Count(done.dropped),
         Value::Flag(args.dry_run),
     ];
-    context.printer.row(0, &[journal.name], &cells)?;
-    context.printer.end()?;
+    let printer = &mut context.printer;
+    let told = printer
+        .begin("cruxctl.journal.compact.v1", COMPACTED)
+        .and_then(|()| printer.row(0, &[journal.name], &cells))
+        .and_then(|()| printer.end());
+    told.map_err(|mut error| {
+        if !args.dry_run {
+            error.message.push_str(&format!("; {} is compacted", journal.file));
+        }
+        error
+    })?;
     tell_carried_over(context, journal, done.carried_over);
     Ok(())
 }

@@ -17,7 +17,8 @@ pub struct Export {
     pub journal: Name,
 }
 
-const EXPORTED: &[Group] =
+/// What an export says, but as JSON Lines.
+pub const EXPORTED: &[Group] =
     &[Group { name: "records", one: "record", columns: &["id", "record"], shown: &[], blocks: false }];
 
 /// Runs the verb.

@@ -39,7 +39,8 @@ pub struct Repair {
     pub dry_run: bool,
 }
 
-const PLANNED: &[Group] = &[
+/// What a plan or a repair says.
+pub const PLANNED: &[Group] = &[
     Group {
         name: "edits",
         one: "edit",
@@ -76,8 +77,7 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
     }
     let apply = args.apply && !args.dry_run;
     let options = Options { for_daemon: args.for_daemon, take: args.take.clone() };
-    let lock =
-        if apply && context.dir.root.exists() { Some(Lock::take(&context.dir, context.lock_timeout)?) } else { None };
+    let lock = if apply && context.has_dir()? { Some(Lock::take(&context.dir, context.lock_timeout)?) } else { None };
     // Everything is decided before the first word is printed, and before the first journal is changed.
     let mut plans: Vec<(&Journal, Plan, Option<PathBuf>)> = Vec::new();
     for journal in &journals {
@@ -90,29 +90,59 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
         repair::allow(journal, &plan, args.max_loss_bytes)?;
         plans.push((journal, plan, None));
     }
+    let mut failed = None;
     for (journal, plan, manifest) in &mut plans {
         let Some(lock) = &lock else { continue };
         let naming = Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
-        let repaired = repair::apply(&context.dir, journal, lock, &options, args.max_loss_bytes, &naming)?;
-        tell_carried_over(context, journal, repaired.carried_over);
-        *plan = repaired.plan;
-        *manifest = repaired.manifest;
+        match repair::apply(&context.dir, journal, lock, &options, &naming) {
+            Ok(repaired) => {
+                tell_carried_over(context, journal, repaired.carried_over);
+                *plan = repaired.plan;
+                *manifest = repaired.manifest;
+            }
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
     }
+    let repaired: Vec<&str> = plans.iter().filter(|(.., m)| m.is_some()).map(|(j, ..)| j.file).collect();
+    let done = repaired.join(" and ");
+    let told = tell(context, &options, &plans, args, apply && failed.is_none()).map_err(|mut error| {
+        if !done.is_empty() {
+            error.message.push_str(&format!("; {done} is repaired"));
+        }
+        error
+    });
+    failed.map_or(told, Err)
+}
+
+/// Says what the plan is, or what was done.
+fn tell(
+    context: &mut Context,
+    options: &Options,
+    plans: &[(&Journal, Plan, Option<PathBuf>)],
+    args: &Repair,
+    apply: bool,
+) -> Result<()> {
     context.printer.begin("cruxctl.journal.repair.v1", PLANNED)?;
-    for (journal, plan, manifest) in &plans {
+    for (journal, plan, manifest) in plans {
         let printer = &mut context.printer;
         match manifest {
-            // What was done stands in the manifest.
-            Some(manifest) => quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry))?,
+            // What was done stands in the manifest, and stays done where that cannot be read.
+            Some(manifest) => match quarantine::entries(manifest, &mut |entry| entry_row(printer, journal, &entry)) {
+                Err(error) if error.code != Code::EnvironmentStdout => printer.note(&error.message),
+                told => told?,
+            },
             None if plan.edits > 0 => {
                 let opened = replay::open(&context.dir, journal)?;
-                repair::plan(&opened, journal, &options, &mut |edit| edit_row(printer, journal, edit))?;
+                repair::plan(&opened, journal, options, &mut |edit| edit_row(printer, journal, edit))?;
             }
             None => {}
         }
     }
     let (mut edits, mut possible) = (0, 0);
-    for (journal, plan, manifest) in &plans {
+    for (journal, plan, manifest) in plans {
         edits += plan.edits;
         possible += plan.possible;
         let cells = [
@@ -123,15 +153,15 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
             Value::Count(plan.inserted_bytes),
             Value::Count(plan.live),
             Value::Count(plan.possible),
-            Value::Flag(apply && plan.edits > 0),
+            Value::Flag(manifest.is_some()),
             Value::maybe(manifest.as_ref().map(|path| path.display().to_string())),
         ];
         context.printer.row(1, &[], &cells)?;
     }
     context.printer.end()?;
-    if possible > 0 && !apply {
+    if possible > 0 {
         let text = format!(
-            "{} with what may be a record or a piece of somebody's state: it is set aside unless you take it",
+            "{} with what may be a record or a piece of somebody's state: it is set aside unless it is taken",
             plural(possible, "place")
         );
         context.printer.warn(&text, &["cruxctl journal check".to_owned()]);

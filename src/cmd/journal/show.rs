@@ -6,10 +6,10 @@ use super::Name;
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::scan::{Item, Stretch};
-use crate::journal::shape::Event;
 use crate::journal::split::event_id;
 use crate::journal::{Span, replay};
 use crate::render::{Group, Value};
+use crate::store;
 
 /// Arguments of `journal show`.
 #[derive(Args, Debug)]
@@ -30,7 +30,8 @@ pub struct Show {
     pub id: Option<String>,
 }
 
-const SHOWN: &[Group] = &[Group {
+/// What is said of a line.
+pub const SHOWN: &[Group] = &[Group {
     name: "lines",
     one: "line",
     columns: &["line", "offset", "length", "text"],
@@ -51,7 +52,7 @@ pub fn run(context: &mut Context, args: &Show) -> Result<()> {
             let (line, span, found) = match item {
                 Item::Record(record) => {
                     let named = event_id(record.event).is_some_and(|own| own == *id);
-                    (record.line, record.span, named || names(record.event, id))
+                    (record.line, record.span, named || store::names(record.event, id))
                 }
                 Item::Finding(finding, _) => (finding.line, finding.span, finding.ids.contains(id)),
                 _ => return Ok(()),
@@ -85,24 +86,15 @@ pub fn run(context: &mut Context, args: &Show) -> Result<()> {
     }
     for (line, span) in lines {
         let whole = opened.whole_line(span.offset)?;
-        let bytes = opened.read(whole)?;
         if raw {
-            context.printer.raw(&bytes)?;
+            opened.pieces(whole, &mut |piece| context.printer.raw(piece))?;
             context.printer.raw(b"\n")?;
             continue;
         }
+        let bytes = opened.read(whole)?;
         let id = line.to_string();
         let cells = [Value::Count(line), Value::Count(whole.offset), Value::Count(whole.len), Value::Bytes(&bytes)];
         context.printer.row(0, &[&id], &cells)?;
     }
     if raw { context.printer.flush() } else { context.printer.end() }
-}
-
-/// Whether any member of an event names an id.
-fn names(event: &Event<'_>, id: &str) -> bool {
-    event.members.names.iter().any(|member| {
-        (member.name.ends_with("_id") && event.members.id(member.name).is_some_and(|own| own == id))
-            || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
-            || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
-    })
 }

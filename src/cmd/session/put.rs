@@ -1,0 +1,137 @@
+//! `cruxctl session put`: a state goes in, whole and on disk, or not at all.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use clap::Args;
+
+use super::One;
+use super::view::{Done, Loaded, command, session, tell, write};
+use crate::cmd::{Context, input};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::journal::append;
+use crate::store::session::{self, JOURNAL, Session};
+
+/// The largest state that is written unless a flag or variable raises it.
+const MAX_STATE_BYTES: u64 = 16 << 20;
+
+/// Arguments of `session put`.
+#[derive(Args, Debug)]
+pub struct Put {
+    /// Which session.
+    #[command(flatten)]
+    pub one: One,
+    /// Read the state from this file instead of standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Let the session expire after this time span, for example 90m, 2h or 3days
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub ttl: Option<Duration>,
+    /// Who writes it [default: the agent]
+    #[arg(long, value_name = "NAME")]
+    pub actor: Option<String>,
+    /// Only if there is no such session
+    #[arg(long, conflicts_with = "if_match")]
+    pub if_absent: bool,
+    /// Only if the current state has this BLAKE3 hash, as `session show` prints it
+    #[arg(long, value_name = "HASH")]
+    pub if_match: Option<String>,
+    /// The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]
+    #[arg(long, value_name = "BYTES")]
+    pub max_state_bytes: Option<u64>,
+    /// Store a state that the daemon cannot read
+    #[arg(long)]
+    pub allow_daemon_unreadable: bool,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: Put) -> Result<()> {
+    let scope = context.scope(args.one.all_agents)?;
+    let stored = scope.stored(&args.one.id).into_owned();
+    let most = match (args.max_state_bytes, env::var("CRUXCTL_MAX_STATE_BYTES")) {
+        (Some(bytes), _) => bytes,
+        (None, Some(text)) => text.parse().map_err(|_| {
+            Error::new(
+                Code::UsageArguments,
+                format!("CRUXCTL_MAX_STATE_BYTES is {text:?}, which is no number of bytes"),
+            )
+        })?,
+        (None, None) => MAX_STATE_BYTES,
+    };
+    let if_match = match &args.if_match {
+        Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
+            let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");
+            Error::new(Code::UsageArguments, message).hint(command(context, "show", &scope, &args.one.id))
+        })?),
+        None => None,
+    };
+    let expires_at = match args.ttl {
+        Some(ttl) => {
+            let at = TimeDelta::from_std(ttl).ok().and_then(|ttl| context.env.now().checked_add_signed(ttl));
+            Some(at.ok_or_else(|| Error::new(Code::UsageArguments, "--ttl is longer than time can be told"))?)
+        }
+        None => None,
+    };
+    let state = input::state(args.file.as_deref(), most)?;
+    if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
+        let message = format!("the daemon would lose this session: {why}");
+        return Err(Error::new(Code::RefusedDaemonUnreadable, message)
+            .hint("store it all the same: --allow-daemon-unreadable"));
+    }
+    let (lock, loaded) = if args.dry_run {
+        (None, Loaded::read(context, false)?)
+    } else {
+        let (lock, loaded) = Loaded::locked(context)?;
+        (Some(lock), loaded)
+    };
+    let current = loaded.line(&scope, &args.one.id)?;
+    let current = current.as_ref().map(|(line, _)| session(line)).transpose()?;
+    match (&current, if_match) {
+        (None, _) => input::check_new_id(&args.one.id, args.one.all_agents)?,
+        (Some(current), _) if args.if_absent => {
+            let message = format!("session {:?} exists; its state has the hash {}", args.one.id, current.hash());
+            return Err(Error::new(Code::RefusedExists, message));
+        }
+        (Some(current), Some(wanted)) if blake3::hash(current.state) != wanted => {
+            let message = format!(
+                "session {:?} has changed: its state now has the hash {}, not {wanted}",
+                args.one.id,
+                current.hash()
+            );
+            let hint = command(context, "get", &scope, &args.one.id);
+            return Err(Error::new(Code::RefusedChanged, message).hint(hint));
+        }
+        (Some(_), _) => {}
+    }
+    if current.is_none() && if_match.is_some() {
+        let message = format!("session {:?} does not exist, so its state cannot have that hash", args.one.id);
+        return Err(Error::new(Code::RefusedChanged, message));
+    }
+    let new = Session {
+        id: Cow::Borrowed(&stored),
+        state: &state.text,
+        updated_at: context.env.now(),
+        total_tokens: session::tokens(&state.text),
+        expires_at,
+        archived: false,
+        archived_at: None,
+        archive_reason: None,
+        actor: args.actor.as_deref().or(context.agent.as_deref()).map(|a| Cow::Owned(a.to_owned())),
+        others: String::new(),
+        exact: true,
+    };
+    let line = new.line();
+    append::check_length(&JOURNAL, &line)?;
+    let mut done = Done { action: "put", id: &args.one.id, session: Some(&new), span: None };
+    if let Some(lock) = lock {
+        let appended = write(context, &lock, &[line])?;
+        done.span = appended.spans.first().copied();
+    }
+    tell(context, "cruxctl.session.put.v1", &[done], args.dry_run)
+}
