@@ -428,7 +428,7 @@ fn junk_behind_a_record_does_not_hide_it() {
 #[test]
 fn a_run_of_nul_bytes_is_one_gap_with_its_length() {
     for journal in JOURNALS {
-        // As much as is read at once, and one more, is tried once.
+        // More than is read at once is tried in one of them.
         let lengths = if journal == "sessions" { &[1, 300, 1 << 20, (1 << 20) + 1][..] } else { &[1, 300] };
         for length in lengths {
             let nuls = vec![0; *length];
