@@ -428,8 +428,10 @@ fn junk_behind_a_record_does_not_hide_it() {
 #[test]
 fn a_run_of_nul_bytes_is_one_gap_with_its_length() {
     for journal in JOURNALS {
-        for length in [1, 300, 1 << 20, (1 << 20) + 1] {
-            let nuls = vec![0; length];
+        // More than is read at once is tried in one of them.
+        let lengths = if journal == "sessions" { &[1, 300, 1 << 20, (1 << 20) + 1][..] } else { &[1, 300] };
+        for length in lengths {
+            let nuls = vec![0; *length];
             made(journal).good("a").bad(&nuls, "nul-gap", "loses-line", &[]).text("\n").good("b").holds(&["a", "b"]);
         }
         // A crash left a hole, and the daemon has gone on behind it.
@@ -1213,23 +1215,49 @@ fn a_repair_for_the_daemon_sets_aside_what_only_the_daemon_loses() {
 
 #[test]
 fn a_repair_takes_the_white_space_of_a_line_that_goes_with_it() {
+    let nuls = [0; 3];
     for journal in JOURNALS {
-        let wreck = |made: Made| made.text(" \t").bad("wreck", "not-json", "loses-line", &[]).text(" \t\r\n");
-        wreck(made(journal).good("a")).good("b").holds(&["a", "b"]);
-        wreck(made(journal).good("a")).holds(&["a"]);
-        wreck(made(journal)).holds(&[]);
+        let mut spaces = vec!["", " ", " \t\r"];
+        if journal == "facts" {
+            // Left in front of the next record, these would lose it to the daemon.
+            spaces.extend(["\u{a0}", "\u{b}"]);
+        }
+        for space in spaces {
+            for end in ["\n", ""] {
+                let wreck = |made: Made| {
+                    let made = made.text(space).text("wreck").text(space).text(nuls).text(space);
+                    made.text(nuls).text(space).text("wreck").text(space)
+                };
+                let alone = |ids: &[&str]| ids.iter().map(|id| record(journal, id) + "\n").collect::<String>();
+                let mut all = vec![(wreck(made(journal).good("a")).text(end), alone(&["a"]))];
+                all.push((wreck(made(journal)).text(end), String::new()));
+                if end == "\n" {
+                    all.push((wreck(made(journal).good("a")).text(end).good("b"), alone(&["a", "b"])));
+                    all.push((wreck(made(journal)).text(end).good("b"), alone(&["b"])));
+                }
+                for (journal, left) in all {
+                    let world = journal.world();
+                    world.run(&["journal", "repair", journal.journal, "--apply"]).ends(0);
+                    let bytes = world.read(&format!("{}.jsonl", journal.journal));
+                    assert_eq!(
+                        String::from_utf8(bytes).unwrap(),
+                        left,
+                        "{:?}",
+                        String::from_utf8_lossy(&journal.bytes)
+                    );
+                    assert!(before_repair(&world, journal.journal) == journal.bytes, "a byte was destroyed");
+                }
+            }
+        }
     }
 }
 
 #[test]
-fn a_repair_puts_nothing_in_front_of_a_record_that_the_daemon_stumbles_over() {
-    for (journal, front) in [("sessions", "\u{feff}"), ("facts", "\u{feff}"), ("facts", "\u{a0}"), ("facts", "\u{b}")]
-    {
-        let world = made(journal).text(front).text("wreck\n").good("a").world();
+fn a_repair_leaves_no_byte_order_mark_in_front_of_a_record_that_had_none() {
+    for journal in JOURNALS {
+        let world = made(journal).text("\u{feff}wreck\n").good("a").world();
         world.run(&["journal", "repair", journal, "--apply"]).ends(0);
-        let bytes = world.read(&format!("{journal}.jsonl"));
-        let alone = bytes.split(|b| *b == b'\n').any(|line| line == record(journal, "a").as_bytes());
-        assert!(alone, "{front:?}: the daemon has read it before: {:?}", String::from_utf8_lossy(&bytes));
+        assert_eq!(world.read(&format!("{journal}.jsonl")), format!("{}\n", record(journal, "a")).as_bytes());
     }
 }
 
@@ -1327,7 +1355,7 @@ fn survives(journal: &'static str, lines: &[(String, String)], accidents: &[Acci
 }
 
 fn few() -> ProptestConfig {
-    ProptestConfig { cases: 32, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
