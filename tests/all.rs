@@ -12,6 +12,7 @@ mod errors;
 mod journal_verbs;
 mod law;
 mod output;
+mod parallel;
 mod pipes;
 mod sessions;
 mod storage;

@@ -236,6 +236,8 @@ impl Span {
 pub struct Finding {
     /// Line, from 1.
     pub line: u64,
+    /// Offset of the line's first byte.
+    pub line_start: u64,
     /// The bytes concerned.
     pub span: Span,
     /// What is wrong.

@@ -21,7 +21,7 @@ use super::stamp::Stamp;
 use crate::error::{Error, Result};
 
 /// How much of the file is one chunk.
-const CHUNK: u64 = 4 << 20;
+pub const CHUNK: u64 = 4 << 20;
 
 /// From this length on a second thread is worth its start.
 const LONG: u64 = 4 * CHUNK;
@@ -58,15 +58,17 @@ struct Turn {
     stop: bool,
 }
 
-/// Reads the first `len` bytes of a journal and hands everything to `take`, in the order of the file.
+/// Reads the first `len` bytes of a journal, in chunks of `size` bytes, and hands everything to `take`, in the order of
+/// the file.
 pub fn scan(
     path: &Path,
     file: &File,
     journal: &Journal,
     len: u64,
+    size: u64,
     take: &mut dyn FnMut(Met) -> Result<()>,
 ) -> Result<Totals> {
-    let chunks = len.div_ceil(CHUNK);
+    let chunks = len.div_ceil(size);
     let next = AtomicU64::new(0);
     let turn = (Mutex::new(Turn { taken: 0, stop: false }), Condvar::new());
     let workers = thread::available_parallelism().map_or(1, usize::from).min(2);
@@ -82,7 +84,10 @@ pub fn scan(
                         return;
                     }
                     // Nobody listens any more when the caller has stopped.
-                    if sender.send((index, chunk(path, file, journal, index, len))).is_err() {
+                    if sender
+                        .send((index, chunk(path, file, journal, index * size, (index + 1) * size, len)))
+                        .is_err()
+                    {
                         return;
                     }
                 }
@@ -143,9 +148,9 @@ fn give(read: (Vec<Met>, u64), totals: &mut Totals, take: &mut dyn FnMut(Met) ->
 }
 
 /// Reads the lines that begin in a chunk; says how many they are.
-fn chunk(path: &Path, file: &File, journal: &Journal, index: u64, len: u64) -> Result<(Vec<Met>, u64)> {
-    let end = ((index + 1) * CHUNK).min(len);
-    let Some(from) = first_line(path, file, index * CHUNK, end)? else { return Ok((Vec::new(), 0)) };
+fn chunk(path: &Path, file: &File, journal: &Journal, from: u64, end: u64, len: u64) -> Result<(Vec<Met>, u64)> {
+    let end = end.min(len);
+    let Some(from) = first_line(path, file, from, end)? else { return Ok((Vec::new(), 0)) };
     let mut met = Vec::new();
     let stretch = Stretch { from, lines_before: 0, to: len, lines_until: end };
     let totals = scan::scan(path, file, journal.shape, stretch, &mut |item| {

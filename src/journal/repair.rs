@@ -108,17 +108,6 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What a walk has removed from a line.
-#[derive(Clone, Copy)]
-struct Removed {
-    /// Offset of the first byte.
-    first: u64,
-    /// Offset behind the last byte.
-    end: u64,
-    /// Why the last stretch was removed.
-    class: Class,
-}
-
 struct Walk<'w> {
     options: &'w Options,
     /// The last removal, which the next may make longer.
@@ -127,12 +116,12 @@ struct Walk<'w> {
     kept: bool,
     /// The line that the walk is on.
     line: u64,
-    /// What was removed from this line.
-    removed: Option<Removed>,
+    /// Where the last removal from this line ends, and why it was made.
+    removed: Option<(u64, Class)>,
     /// The line lacks its line end, and that matters.
     unended: bool,
-    /// Why the next record is set aside.
-    dropped: Option<Class>,
+    /// Why the next record is set aside, and where its line begins.
+    dropped: Option<(Class, u64)>,
     plan: Plan,
     taken: Vec<u64>,
     edit: &'w mut dyn FnMut(&Edit) -> Result<()>,
@@ -160,47 +149,52 @@ impl Walk<'_> {
             Item::Finding(finding, Bytes::Unreadable) => self.unreadable(finding),
             Item::Finding(finding, bytes) => self.readable(finding, *bytes),
             Item::Record(record) => {
-                if let Some(class) = self.dropped.take() {
-                    return self.remove(record.span, record.line, class);
+                if let Some((class, line_start)) = self.dropped.take() {
+                    return self.remove(self.with_space(record.span, line_start), record.line, class);
                 }
                 replay.record(record);
                 self.keep(record.span.offset, record.line)
             }
             Item::Foreign { line, span, .. } => match self.dropped.take() {
-                Some(class) => self.remove(*span, *line, class),
+                Some((class, line_start)) => self.remove(self.with_space(*span, line_start), *line, class),
                 None => self.keep(span.offset, *line),
             },
-            Item::LineEnd { line, start, end, terminated } => self.line_end(*line, *start, *end, *terminated),
+            Item::LineEnd { line, end, terminated, .. } => self.line_end(*line, *end, *terminated),
         }
     }
 
-    fn line_end(&mut self, line: u64, start: u64, end: u64, terminated: bool) -> Result<()> {
+    fn line_end(&mut self, line: u64, end: u64, terminated: bool) -> Result<()> {
         match self.removed {
-            // Nothing stays: the line goes as a whole, with the white space around it and its line end.
-            Some(removed) if !self.kept => {
-                if let Some(Edit::Remove { span, .. }) = &mut self.pending
-                    && span.offset == removed.first
-                    && span.offset > start
-                {
-                    span.len += span.offset - start;
-                    span.offset = start;
-                }
-                let rest = Span { offset: removed.end, len: end - removed.end };
-                if rest.len > 0 { self.remove(rest, line, removed.class) } else { Ok(()) }
+            // Nothing stays: the line goes as a whole, with its line end.
+            Some((removed_to, class)) if !self.kept => {
+                let rest = Span { offset: removed_to, len: end - removed_to };
+                self.remove(rest, line, class)
             }
             _ if !terminated && (self.kept || self.unended) => self.emit_next(Edit::Insert { offset: end, line }),
             _ => Ok(()),
         }
     }
 
+    /// What goes, with the white space between it and the line's start, or what went before it: alone it would stand in
+    /// front of the next record.
+    fn with_space(&self, span: Span, line_start: u64) -> Span {
+        let from = match self.removed {
+            _ if self.kept => span.offset,
+            Some((removed_to, _)) => removed_to,
+            None => line_start,
+        };
+        Span { offset: from, len: span.end() - from }
+    }
+
     fn unreadable(&mut self, finding: &Finding) -> Result<()> {
+        let span = self.with_space(finding.span, finding.line_start);
         let taken = !finding.possible.is_empty() && self.options.take.contains(&finding.line);
         if !taken {
             self.plan.possible += finding.possible.len() as u64;
-            return self.remove(finding.span, finding.line, finding.class);
+            return self.remove(span, finding.line, finding.class);
         }
         self.taken.push(finding.line);
-        let mut at = finding.span.offset;
+        let mut at = span.offset;
         for possible in &finding.possible {
             self.remove(Span { offset: at, len: possible.span.offset - at }, finding.line, finding.class)?;
             self.keep(possible.span.offset, finding.line)?;
@@ -218,7 +212,7 @@ impl Walk<'_> {
         if bytes == Bytes::Around {
             return self.remove(finding.span, finding.line, finding.class);
         }
-        self.dropped = self.dropped.or(Some(finding.class));
+        self.dropped = self.dropped.or(Some((finding.class, finding.line_start)));
         Ok(())
     }
 
@@ -235,8 +229,7 @@ impl Walk<'_> {
         if span.len == 0 {
             return Ok(());
         }
-        let first = self.removed.map_or(span.offset, |removed| removed.first);
-        self.removed = Some(Removed { first, end: span.end(), class });
+        self.removed = Some((span.end(), class));
         if let Some(Edit::Remove { span: last, line: last_line, class: last_class }) = &mut self.pending
             && last.end() == span.offset
             && (*last_line, *last_class) == (line, class)

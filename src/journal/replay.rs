@@ -169,7 +169,7 @@ impl Opened {
         match &self.file {
             Some(file) if parallel::worth_it(journal, self.len) => {
                 let mut seen = Seen::default();
-                let totals = parallel::scan(&self.path, file, journal, self.len, &mut |met| {
+                let totals = parallel::scan(&self.path, file, journal, self.len, parallel::CHUNK, &mut |met| {
                     match &met {
                         Met::Record { digest, .. } => {
                             seen.records += 1;

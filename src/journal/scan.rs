@@ -338,6 +338,7 @@ impl<'s> Line<'s> {
         let reaction = Reaction::LosesLine;
         Finding {
             line: self.number,
+            line_start: self.start,
             span,
             class,
             why,
