@@ -92,6 +92,14 @@ pub fn data_dir() -> Option<PathBuf> {
     path("CRUXCTL_DATA_DIR").or_else(|| path("CORECRUXD_DATA_DIR")).or_else(|| home().map(|home| home.join("crux")))
 }
 
+/// Which boot of the machine this is.
+#[must_use]
+pub fn boot_id() -> Option<[u8; 16]> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let hex: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    u128::from_str_radix(&hex, 16).ok().map(u128::to_be_bytes)
+}
+
 /// Eight random hex digits, for names of files that must not meet.
 pub fn random_tag() -> Result<String> {
     let word = SysRng.try_next_u32().map_err(|error| {

@@ -9,6 +9,7 @@ mod crash;
 mod damage;
 mod docs;
 mod errors;
+mod index;
 mod journal_verbs;
 mod law;
 mod output;

@@ -206,5 +206,6 @@ pub const FILES: &[(&str, &str)] = &[
     ("DIR/cases.jsonl", "the daemon's journal of cases"),
     ("DIR/facts.jsonl", "the daemon's journal of facts"),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
+    ("DIR/cruxctl/index/", "where live records lie; a cache, which may be deleted at any time"),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),
 ];

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::error::ErrorKind;
-use clap::{Args, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
@@ -195,8 +195,13 @@ pub fn plural(count: u64, noun: &str) -> String {
 
 /// Runs one command line. `stdout_closed`: standard output was closed when the process began.
 pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
-    let matches = match docs::tree().try_get_matches_from(&argv) {
+    let matches = match Cli::command().try_get_matches_from(&argv) {
         Ok(matches) => matches,
+        // Only help needs the examples.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            let error = docs::tree().try_get_matches_from(&argv).err().unwrap_or(error);
+            return usage(&error, &argv, stdout_closed);
+        }
         Err(error) => return usage(&error, &argv, stdout_closed),
     };
     let cli = match Cli::from_arg_matches(&matches) {
@@ -301,7 +306,7 @@ fn resolve(global: &Global) -> Result<Resolved> {
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
     Ok(Resolved {
         env: Env::read()?,
-        dir: DataDir { root },
+        dir: DataDir { root, boot: env::boot_id() },
         agent,
         typed_agent: global.agent.clone(),
         lock_timeout: global.lock_timeout,

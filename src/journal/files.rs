@@ -19,6 +19,9 @@ use crate::error::{Code, Error, Result};
 pub struct DataDir {
     /// Its path.
     pub root: PathBuf,
+    /// Which boot of the machine this is, where that is known: what a machine has not written before it went down,
+    /// only its own boot can believe.
+    pub boot: Option<[u8; 16]>,
 }
 
 impl DataDir {
@@ -57,6 +60,12 @@ impl DataDir {
             }
         }
         Ok(())
+    }
+
+    /// Whether a folder of ours is there or can be made.
+    #[must_use]
+    pub fn can_make(&self, folder: &Path) -> bool {
+        self.make(folder).is_ok()
     }
 
     /// Gives what root has just made to the owner of the data directory.

@@ -21,6 +21,18 @@ impl IdKey {
         Self::of_parts(&[id])
     }
 
+    /// The key's bits.
+    #[must_use]
+    pub fn words(self) -> [u64; 2] {
+        self.0
+    }
+
+    /// The key of these bits.
+    #[must_use]
+    pub fn from_words(words: [u64; 2]) -> IdKey {
+        IdKey(words)
+    }
+
     /// Half of the key, for what is only compared; never 0.
     #[must_use]
     pub fn tag(self) -> u64 {
@@ -96,9 +108,12 @@ impl Place {
 /// thread can read records and another replay them.
 #[derive(Clone, Copy, Debug)]
 pub struct Digest {
-    key: IdKey,
-    deletes: bool,
-    span: Span,
+    /// The id's key.
+    pub key: IdKey,
+    /// Whether the record ends the id.
+    pub deletes: bool,
+    /// The record's place.
+    pub span: Span,
 }
 
 impl Digest {
@@ -111,13 +126,18 @@ impl Digest {
 }
 
 /// The live ids of a journal in which the last record wins: its op `delete` ends an id, every other begins it anew.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct LastWins {
     map: KeyMap<Place>,
     bytes: u64,
 }
 
 impl LastWins {
+    /// Every live id's key and place.
+    pub fn places(&self) -> impl Iterator<Item = (IdKey, Place)> {
+        self.map.iter().map(|(key, place)| (*key, *place))
+    }
+
     /// The place of a live id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Span> {

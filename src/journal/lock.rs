@@ -49,6 +49,15 @@ impl Lock {
         }
     }
 
+    /// Takes the lock if it is free now, for work that nothing depends on.
+    #[must_use]
+    pub fn try_take(dir: &DataDir) -> Option<Lock> {
+        dir.make(&dir.own()).ok()?;
+        let (file, _) = dir.open_append(&dir.lock()).ok()?;
+        file.try_lock().ok()?;
+        Some(Lock { _file: file })
+    }
+
     /// Whether a writer holds the lock now. Without a lock file, or where locks do not work, nobody does.
     #[must_use]
     pub fn held(dir: &DataDir) -> bool {

@@ -5,7 +5,7 @@
 //! records from wreckage in a line that is not simply one record; [`scan`] streams a file through both; [`finding`]
 //! names what can be wrong. [`files`] knows where things lie and whose they are; [`lock`] keeps writers apart;
 //! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb, on
-//! two threads ([`parallel`]) where it is long; [`check`], [`repair`] and [`compact`] are the operator's;
+//! two threads ([`parallel`]) where it is long; [`index`] keeps what was read; [`check`], [`repair`] and [`compact`] are the operator's;
 //! [`replace`] and [`quarantine`] see to it that no byte is destroyed.
 
 pub mod append;
@@ -13,6 +13,7 @@ pub mod check;
 pub mod compact;
 pub mod files;
 pub mod finding;
+pub mod index;
 pub mod json;
 pub mod live;
 pub mod lock;

@@ -210,12 +210,16 @@ impl Opened {
         let (Some(now), Some(then)) = (&self.file, &before.file) else { return Ok(None) };
         let (now, then_data) = (files::metadata(now, &self.path)?, files::metadata(then, &self.path)?);
         let same = (now.dev(), now.ino()) == (then_data.dev(), then_data.ino());
-        let mut last = [b'\n'];
-        if before.len > 0 {
-            then.read_exact_at(&mut last, before.len - 1).map_err(|e| Error::io("read", &self.path, &e))?;
-        }
-        let grown = same && self.len >= before.len && last == [b'\n'];
+        let grown = same && self.len >= before.len && !before.ends_open()?;
         Ok(grown.then_some(Stretch { from: before.len, ..Stretch::whole(self.len) }))
+    }
+
+    /// Whether the last line lacks its line end.
+    pub fn ends_open(&self) -> Result<bool> {
+        let Some(file) = self.file.as_ref().filter(|_| self.len > 0) else { return Ok(false) };
+        let mut last = [b'\n'];
+        file.read_exact_at(&mut last, self.len - 1).map_err(|e| Error::io("read", &self.path, &e))?;
+        Ok(last != [b'\n'])
     }
 
     /// The bytes of a span.

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use clap::Args;
 
 use super::Change;
-use super::view::{Done, Loaded, absent, session, tell, write};
+use super::view::{Done, Loaded, absent, tell, write};
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
+use crate::journal::append;
 use crate::journal::lock::Lock;
 use crate::journal::shape::RAW_ID;
-use crate::journal::{Replay, append};
 use crate::store::scope::Scope;
 use crate::store::session::{self, JOURNAL, Session};
 
@@ -59,23 +59,23 @@ fn writable(found: &Session<'_>) -> Result<()> {
 pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
-    let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
-        return Err(no_from(context, &loaded, &scope, &args.one.id)?);
+    let (lock, mut loaded) = for_change(context, args.dry_run)?;
+    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
+        return Err(no_from(context, &mut loaded, &scope, &args.one.id)?);
     };
-    let found = session(&line)?;
+    let found = loaded.session(context, &line)?;
     if found.id.starts_with(RAW_ID) {
         writable(&found)?;
     }
     let mut done = Done { action: "delete", id: &args.one.id, session: Some(&found), span: None };
     if let Some(lock) = lock {
-        done.span = write(context, &lock, &[session::delete_line(&stored)])?.spans.first().copied();
+        done.span = write(context, &lock, loaded, &[session::delete_line(&stored)])?.spans.first().copied();
     }
     tell(context, "cruxctl.session.delete.v1", &[done], args.dry_run)
 }
 
 /// A writing verb's "no": from a damaged journal it may be wrong.
-fn no_from(context: &mut Context, loaded: &Loaded, scope: &Scope, id: &str) -> Result<Error> {
+fn no_from(context: &mut Context, loaded: &mut Loaded, scope: &Scope, id: &str) -> Result<Error> {
     if loaded.seen.damage > 0 && !context.damaged_ok {
         context.mark(Code::DamagedJournal.kind().status());
     }
@@ -85,11 +85,11 @@ fn no_from(context: &mut Context, loaded: &Loaded, scope: &Scope, id: &str) -> R
 /// Archives, with a reason or without, or un-archives.
 pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let (lock, loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
-        return Err(no_from(context, &loaded, &scope, &args.one.id)?);
+    let (lock, mut loaded) = for_change(context, args.dry_run)?;
+    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
+        return Err(no_from(context, &mut loaded, &scope, &args.one.id)?);
     };
-    let found = session(&line)?;
+    let found = loaded.session(context, &line)?;
     writable(&found)?;
     let now = context.env.now();
     let new = Session {
@@ -112,7 +112,7 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
     append::check_length(&JOURNAL, &line)?;
     let mut done = Done { action, id: &args.one.id, session: Some(&new), span: None };
     if let Some(lock) = lock {
-        done.span = write(context, &lock, &[line])?.spans.first().copied();
+        done.span = write(context, &lock, loaded, &[line])?.spans.first().copied();
     }
     tell(context, schema, &[done], args.dry_run)
 }
@@ -121,13 +121,13 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
 pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
-    let (lock, loaded) = for_change(context, args.dry_run)?;
+    let (lock, mut loaded) = for_change(context, args.dry_run)?;
     let mut lines = Vec::new();
     let mut ids = Vec::new();
     let mut out_of_scope = 0u64;
-    for span in loaded.live.spans() {
+    for span in loaded.spans(&context.dir)? {
         let line = loaded.opened.read(span)?;
-        let found = session(&line)?;
+        let found = loaded.session(context, &line)?;
         if !found.expired(now) {
             continue;
         }
@@ -145,7 +145,7 @@ pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     if let Some(lock) = lock
         && !lines.is_empty()
     {
-        spans = write(context, &lock, &lines)?.spans;
+        spans = write(context, &lock, loaded, &lines)?.spans;
     }
     let done: Vec<Done<'_>> = ids
         .iter()

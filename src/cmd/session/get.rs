@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::One;
-use super::view::{Loaded, absent, command, session};
+use super::view::{Loaded, absent, command};
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::render::{Format, Value, for_terminal, rfc3339};
@@ -26,11 +26,11 @@ pub struct Get {
 /// Runs `get`.
 pub fn run(context: &mut Context, args: &Get) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let loaded = Loaded::read(context, true)?;
-    let Some((line, _)) = loaded.line(&scope, &args.one.id)? else {
-        return Err(absent(context, &loaded, &scope, &args.one.id)?);
+    let mut loaded = Loaded::read(context, true)?;
+    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
+        return Err(absent(context, &mut loaded, &scope, &args.one.id)?);
     };
-    let found = session(&line)?;
+    let found = loaded.session(context, &line)?;
     if found.expired(context.env.now()) && !args.expired {
         let at = found.expires_at.map(rfc3339).unwrap_or_default();
         let message = format!("session {:?} has expired at {at}; it stays until it is reaped", args.one.id);
@@ -65,11 +65,11 @@ pub fn run(context: &mut Context, args: &Get) -> Result<()> {
 /// Runs `show`.
 pub fn show(context: &mut Context, args: &One) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
-    let loaded = Loaded::read(context, true)?;
-    let Some((line, span)) = loaded.line(&scope, &args.id)? else {
-        return Err(absent(context, &loaded, &scope, &args.id)?);
+    let mut loaded = Loaded::read(context, true)?;
+    let Some((line, span)) = loaded.line(&context.dir, &scope, &args.id)? else {
+        return Err(absent(context, &mut loaded, &scope, &args.id)?);
     };
-    let found = session(&line)?;
+    let found = loaded.session(context, &line)?;
     let line_number = loaded.opened.line_of(span.offset)?;
     let (agent, logical) = scope::split(&found.id);
     let fields = [

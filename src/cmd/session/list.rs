@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-use super::view::{Loaded, session};
+use super::view::Loaded;
 use crate::cmd::{Context, moment, plural};
 use crate::error::Result;
-use crate::journal::{Replay, Span};
+use crate::journal::Span;
 use crate::render::{Group, Value};
 
 /// How `session list` is ordered.
@@ -64,11 +64,11 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
-    let loaded = Loaded::read(context, true)?;
-    let mut spans = loaded.live.spans();
+    let mut loaded = Loaded::read(context, true)?;
+    let mut spans = loaded.spans(&context.dir)?;
     spans.reverse();
     if args.sort != Sort::Written {
-        spans = sorted(&loaded, spans, args.sort)?;
+        spans = sorted(context, &loaded, spans, args.sort)?;
     }
     if args.reverse {
         spans.reverse();
@@ -80,7 +80,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
             return Ok(());
         }
         let line = loaded.opened.read(span)?;
-        let found = session(&line)?;
+        let found = loaded.session(context, &line)?;
         let Some(id) = scope.visible(&found.id) else {
             out_of_scope += 1;
             continue;
@@ -123,11 +123,11 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     Ok(())
 }
 
-fn sorted(loaded: &Loaded, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
+fn sorted(context: &Context, loaded: &Loaded, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     let mut keyed = Vec::with_capacity(spans.len());
     for span in spans {
         let line = loaded.opened.read(span)?;
-        let found = session(&line)?;
+        let found = loaded.session(context, &line)?;
         let nanos = found.updated_at.timestamp_subsec_nanos();
         let number = match sort {
             Sort::Updated => (-found.updated_at.timestamp(), u32::MAX - nanos),

@@ -1,0 +1,292 @@
+//! What an index answers is what a whole reading of the journal answers, whatever has happened to either of them.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use crate::support::{Answer, World, session_line};
+
+/// A line of some 4 KB.
+fn large(id: &str, n: usize) -> String {
+    session_line(id, &format!("{{\"n\":{n},\"pad\":\"{}\"}}", "x".repeat(4000))) + "\n"
+}
+
+/// A world with a journal that is long enough for an index: 300 sessions, the last 50 of them written twice.
+fn long() -> World {
+    let ids = (0..300).chain(250..300);
+    World::with("sessions.jsonl", ids.map(|n| large(&format!("s{n}"), n)).collect::<String>())
+}
+
+fn index_of(world: &World) -> std::path::PathBuf {
+    world.dir().join("cruxctl/index/sessions.index")
+}
+
+fn get(world: &World, id: &str) -> Answer {
+    world.run(&["session", "get", id])
+}
+
+fn everything(world: &World) -> String {
+    world.run(&["session", "list", "--all-agents", "--all", "--json", "--damaged-ok", "--quiet"]).ends(0).text()
+}
+
+/// Holds the index against a whole reading, and says that there was one.
+fn same(world: &World) -> bool {
+    let with = everything(world);
+    let there = index_of(world).is_file();
+    let _ = fs::remove_file(index_of(world));
+    let without = everything(world);
+    assert_eq!(with, without);
+    there
+}
+
+#[test]
+fn the_first_reading_keeps_an_index_and_the_next_uses_it() {
+    let world = long();
+    let first = get(&world, "s270").ends(0);
+    assert!(index_of(&world).is_file());
+    assert_eq!(get(&world, "s270").ends(0).stdout, first.stdout);
+    assert_eq!(get(&world, "s300").ends(1).stdout, b"");
+    assert!(same(&world));
+}
+
+#[test]
+fn a_short_journal_and_a_dry_run_keep_none() {
+    let world = World::with("sessions.jsonl", session_line("a", "1") + "\n");
+    get(&world, "a").ends(0);
+    world.run_with(&["session", "put", "b"], "1").ends(0);
+    assert!(!index_of(&world).exists());
+    let world = long();
+    world.run(&["session", "delete", "s1", "--dry-run"]).ends(0);
+    assert!(!world.dir().join("cruxctl").exists());
+}
+
+#[test]
+fn every_write_keeps_it_right() {
+    let world = long();
+    world.run_with(&["session", "put", "s1"], "\"new\"").ends(0);
+    assert!(index_of(&world).is_file());
+    world.run_with(&["session", "put", "new", "--ttl", "0s"], "2").ends(0);
+    world.run(&["session", "archive", "s2"]).ends(0);
+    world.run(&["session", "delete", "s3"]).ends(0);
+    world.run(&["session", "reap"]).ends(0);
+    assert_eq!(get(&world, "s1").ends(0).text(), "\"new\"\n");
+    get(&world, "s3").ends(1);
+    get(&world, "new").ends(1);
+    world.run_with(&["session", "put", "s3"], "3").ends(0);
+    assert_eq!(get(&world, "s3").ends(0).text(), "3\n");
+    assert!(same(&world));
+}
+
+#[test]
+fn it_grows_with_the_ids() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    let before = fs::metadata(index_of(&world)).unwrap().len();
+    let more: String = (0..900).map(|n| session_line(&format!("more{n}"), "1") + "\n").collect();
+    append(&world, &more);
+    world.run_with(&["session", "put", "last"], "1").ends(0);
+    assert!(fs::metadata(index_of(&world)).unwrap().len() > before);
+    get(&world, "more899").ends(0);
+    get(&world, "s299").ends(0);
+    assert!(same(&world));
+}
+
+fn append(world: &World, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(world.dir().join("sessions.jsonl")).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn what_others_append_is_seen_at_once() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    append(&world, &(session_line("foreign", "7") + "\n{\"op\":\"delete\",\"session_id\":\"s1\"}\n"));
+    assert_eq!(get(&world, "foreign").ends(0).text(), "7\n");
+    get(&world, "s1").ends(1);
+    // A record without its line end is one, and is not yet kept.
+    append(&world, &session_line("s2", "\"open\""));
+    assert_eq!(get(&world, "s2").ends(0).text(), "\"open\"\n");
+    world.run_with(&["session", "put", "s4"], "4").ends(0);
+    assert_eq!(get(&world, "s2").ends(0).text(), "\"open\"\n");
+    assert!(same(&world));
+}
+
+#[test]
+fn what_others_change_in_place_is_seen() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    let text = world.read("sessions.jsonl");
+    let at = text.windows(4).position(|w| w == b"\"s7\"").unwrap() as u64;
+    let file = fs::OpenOptions::new().write(true).open(world.dir().join("sessions.jsonl")).unwrap();
+    file.write_all_at(b"\"t7\"", at).unwrap();
+    get(&world, "s7").ends(1);
+    get(&world, "t7").ends(0);
+    assert!(same(&world));
+}
+
+#[test]
+fn a_journal_that_is_cut_emptied_or_replaced_is_read_afresh() {
+    let world = long();
+    get(&world, "s299").ends(0);
+    let text = world.read("sessions.jsonl");
+    let cut = text.len() - large("s299", 299).len() * 60;
+    let start = text[..cut].iter().rposition(|b| *b == b'\n').unwrap() + 1;
+    let file = fs::OpenOptions::new().write(true).open(world.dir().join("sessions.jsonl")).unwrap();
+    file.set_len(start as u64).unwrap();
+    get(&world, "s299").ends(1);
+    assert!(same(&world));
+    // The same length, other contents, another file.
+    let other = String::from_utf8(text).unwrap().replace("\"s1", "\"r1");
+    world.write("other", &other);
+    fs::rename(world.dir().join("other"), world.dir().join("sessions.jsonl")).unwrap();
+    get(&world, "s1").ends(1);
+    get(&world, "r1").ends(0);
+    assert!(same(&world));
+    file.set_len(0).unwrap();
+    world.write("sessions.jsonl", "");
+    get(&world, "r1").ends(1);
+    assert_eq!(world.session_ids(), [""; 0]);
+}
+
+#[test]
+fn an_index_of_another_boot_or_with_any_byte_changed_answers_nothing_wrong() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    let right = everything(&world);
+    let whole = fs::read(index_of(&world)).unwrap();
+    // The boot's number, the header's counts and notes, its sum; slots all over the table; and cuts.
+    let places = [0, 8, 23, 24, 40, 56, 72, 80, 130, 170, 4000, 4064, 4095].into_iter();
+    for at in places.chain((4096..whole.len()).step_by(whole.len() / 40)) {
+        let mut harmed = whole.clone();
+        harmed[at] ^= 0x11;
+        fs::write(index_of(&world), &harmed).unwrap();
+        assert_eq!(everything(&world), right, "byte {at}");
+        fs::write(index_of(&world), &harmed).unwrap();
+        for id in ["s0", "s150", "s299"] {
+            let state = get(&world, id).ends(0).text();
+            assert!(state.starts_with(&format!("{{\"n\":{},", &id[1..])), "{at}");
+        }
+    }
+    for len in [0, 1, 100, 4095, 4096, 5000, whole.len() - 1] {
+        fs::write(index_of(&world), &whole[..len]).unwrap();
+        assert_eq!(everything(&world), right, "cut to {len}");
+    }
+}
+
+#[test]
+fn damage_is_told_by_every_reading_verb_with_and_without_an_index() {
+    let world = long().damaged();
+    let text = String::from_utf8(world.read("sessions.jsonl")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let torn = &lines[10][..100];
+    world.write("sessions.jsonl", [&lines[..100].join("\n"), torn, &lines[100..].join("\n"), ""].join("\n"));
+    let first = get(&world, "s200").ends(3);
+    assert!(first.stderr.contains("line 101") && index_of(&world).is_file(), "{first:?}");
+    for args in [&["session", "get", "s200"][..], &["session", "show", "s1"], &["session", "list"]] {
+        let again = world.run(args).ends(3);
+        assert_eq!(again.stderr, first.stderr, "{args:?}");
+    }
+    world.run(&["session", "get", "absent"]).ends(3);
+    let put = world.run_with(&["session", "put", "s1"], "1").ends(0);
+    assert!(put.stderr.contains("line 101"), "{put:?}");
+    get(&world, "s1").ends(3);
+}
+
+#[test]
+fn repair_and_compaction_leave_no_wrong_index() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    append(&world, "wreck\n");
+    world.run(&["journal", "repair", "sessions", "--apply"]).ends(0);
+    get(&world, "s299").ends(0);
+    world.run(&["journal", "compact", "sessions"]).ends(0);
+    get(&world, "s0").ends(0);
+    get(&world, "s299").ends(0);
+    assert!(same(&world));
+}
+
+#[test]
+fn writers_and_readers_at_once_leave_it_right() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let world = &world;
+            scope.spawn(move || {
+                for n in 0..12 {
+                    let id = format!("w{}", (writer * 5 + n) % 20);
+                    if n % 5 == 4 {
+                        let status = world.run(&["session", "delete", &id]).status;
+                        assert!(status < 2, "{status}");
+                    } else {
+                        world.run_with(&["session", "put", &id], format!("[{writer},{n}]")).ends(0);
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for n in 0..20 {
+                    let answer = get(&world, &format!("s{n}")).ends(0);
+                    assert!(answer.text().starts_with(&format!("{{\"n\":{n},")), "{answer:?}");
+                }
+            });
+        }
+    });
+    assert!(index_of(&world).is_file() && same(&world));
+}
+
+#[test]
+fn killed_writers_leave_it_right() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    for round in 0..25u64 {
+        let mut children: Vec<_> = (0..3)
+            .map(|n| {
+                let mut command = world.command(&["session", "put", &format!("k{n}"), "--file", "state"]);
+                fs::write(world.beside("state"), format!("{round}")).unwrap();
+                command.spawn().unwrap()
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_micros(300 * (round % 12)));
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let with = everything(&world);
+        let kept = fs::read(index_of(&world)).ok();
+        let _ = fs::remove_file(index_of(&world));
+        assert_eq!(with, everything(&world), "round {round}");
+        if let Some(kept) = kept {
+            fs::write(index_of(&world), kept).unwrap();
+        }
+    }
+}
+
+#[test]
+fn random_histories_are_the_same_with_and_without_it() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() });
+    let steps = prop::collection::vec((0usize..6, 0usize..8), 1..14);
+    runner
+        .run(&steps, |steps| {
+            let world = long();
+            for (n, (step, id)) in steps.into_iter().enumerate() {
+                let id = format!("s{}", id * 40);
+                match step {
+                    0 => drop(world.run_with(&["session", "put", &id], format!("{n}")).ends(0)),
+                    1 => assert!(world.run(&["session", "delete", &id]).status < 2),
+                    2 => append(&world, &(session_line(&id, &format!("[{n}]")) + "\n")),
+                    3 => append(&world, &format!("{{\"op\":\"delete\",\"session_id\":\"{id}\"}}\n")),
+                    4 => drop(everything(&world)),
+                    _ => drop(world.run(&["journal", "compact", "sessions"]).ends(0)),
+                }
+            }
+            same(&world);
+            Ok(())
+        })
+        .unwrap();
+}
