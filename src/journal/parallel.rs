@@ -45,10 +45,15 @@ pub enum Met {
     Finding(Finding, Bytes),
 }
 
+/// A process that may not have this much address space reads on one thread: each thread's allocator sets some 64 MiB of
+/// it aside.
+const ROOM: u64 = 1 << 30;
+
 /// Whether a journal of this length is read on two threads.
 #[must_use]
 pub fn worth_it(journal: &Journal, len: u64) -> bool {
-    journal.last_wins && len >= LONG
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    journal.last_wins && len >= LONG && limit.is_none_or(|limit| limit >= ROOM)
 }
 
 struct Turn {
