@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -59,9 +59,9 @@ fn plain_replay(path: &Path) -> usize {
         session_id: String,
         state: serde_json::Value,
     }
-    let text = fs::read_to_string(path).expect("the journal");
     let mut live = BTreeMap::new();
-    for line in text.lines() {
+    for line in BufReader::new(File::open(path).expect("the journal")).lines() {
+        let line = line.expect("the journal is text");
         match serde_json::from_str(line.trim()) {
             Ok(Event::Store { session }) => drop(live.insert(session.session_id, session.state)),
             Ok(Event::Delete { session_id }) => drop(live.remove(&session_id)),
@@ -165,15 +165,12 @@ impl Row {
         assert!(matches!(status.code(), Some(0 | 3)), "{:?} ended with {status}", self.command);
     }
 
-    /// The peak resident size of one more run, as the kernel counts it.
+    /// The peak resident size of one more run, as GNU time tells it.
     fn memory(&mut self) {
-        let script = "import resource,subprocess,sys\nsubprocess.run(sys.argv[1:],stdin=subprocess.DEVNULL,\
-                              stdout=subprocess.DEVNULL,stderr=subprocess.DEVNULL)\n\
-                              print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
         self.before.iter().for_each(|before| before());
-        let output = Command::new("python3").arg("-c").arg(script).args(&self.command).output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        self.kib = text.trim().parse().unwrap_or(0);
+        let output = Command::new("/usr/bin/time").args(["-f", "%M", "--"]).args(&self.command).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+        self.kib = text.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(0);
     }
 
     fn median(&self) -> f64 {
@@ -181,6 +178,13 @@ impl Row {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     }
+}
+
+/// The id of a journal's first record.
+fn first_id(journal: &Path) -> String {
+    let text = fs::read(journal).expect("the journal");
+    let text = String::from_utf8_lossy(&text[..200]).into_owned();
+    text.split('"').find(|word| word.starts_with("sess_")).expect("an id").to_owned()
 }
 
 /// Whether a peer is on this machine.
@@ -217,6 +221,7 @@ fn run(sizes: &Sizes, folder: &Path) {
     let text = |path: &Path| path.display().to_string();
     let (large_dir, small_dir) = (text(&large), text(&small));
     let file = text(&large.join("sessions.jsonl"));
+    let (large_id, small_id) = (first_id(&large.join("sessions.jsonl")), first_id(&small.join("sessions.jsonl")));
     let index = large.join("cruxctl/index");
     let without = {
         let index = index.clone();
@@ -229,7 +234,7 @@ fn run(sizes: &Sizes, folder: &Path) {
 
     let mut long = vec![
         Row::new("journal check", &[ours, "journal", "check", "sessions", "--data-dir", &large_dir]),
-        Row::new("session get, no index", &[ours, "session", "get", "sess_00001", "--data-dir", &large_dir])
+        Row::new("session get, no index", &[ours, "session", "get", &large_id, "--data-dir", &large_dir])
             .before(without),
         Row::new("wc -l", &["wc", "-l", &file]),
         Row::new("plain replay into a typed enum", &[&itself, "--plain-replay", &file]),
@@ -260,8 +265,8 @@ fn run(sizes: &Sizes, folder: &Path) {
     };
     let scratch = text(&large.join("scratch"));
     // Both indexes are warm.
-    for dir in [&large_dir, &small_dir] {
-        Row::new("", &[ours, "session", "get", "sess_00001", "--data-dir", dir]).round();
+    for (id, dir) in [(&large_id, &large_dir), (&small_id, &small_dir)] {
+        Row::new("", &[ours, "session", "get", id, "--data-dir", dir]).round();
     }
     let put = |dir: &str| Row::new("", &[ours, "session", "put", "bench", "--data-dir", dir]).input("{\"step\":1}");
     let mut short = vec![
@@ -269,9 +274,9 @@ fn run(sizes: &Sizes, folder: &Path) {
         Row::new("cruxctl --version", &[ours, "--version"]),
         Row::new(
             &format!("session get, {} MiB", sizes.mib),
-            &[ours, "session", "get", "sess_00001", "--data-dir", &large_dir],
+            &[ours, "session", "get", &large_id, "--data-dir", &large_dir],
         ),
-        Row::new("session get, 1 MiB", &[ours, "session", "get", "sess_00001", "--data-dir", &small_dir]),
+        Row::new("session get, 1 MiB", &[ours, "session", "get", &small_id, "--data-dir", &small_dir]),
         Row::new("empty + append + fdatasync", &[&text(&append), &scratch]),
         Row { name: format!("session put, {} MiB", sizes.mib), ..put(&large_dir) },
         Row { name: "session put, 1 MiB".to_owned(), ..put(&small_dir) },
