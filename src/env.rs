@@ -92,6 +92,12 @@ pub fn data_dir() -> Option<PathBuf> {
     path("CRUXCTL_DATA_DIR").or_else(|| path("CORECRUXD_DATA_DIR")).or_else(|| home().map(|home| home.join("crux")))
 }
 
+/// The machine's own clock, whatever `CRUXCTL_NOW` says: for comparing with the times of files.
+#[must_use]
+pub fn wall_clock() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
 /// Which boot of the machine this is.
 #[must_use]
 pub fn boot_id() -> Option<[u8; 16]> {

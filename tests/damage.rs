@@ -443,17 +443,52 @@ fn a_run_of_nul_bytes_is_one_gap_with_its_length() {
 }
 
 #[test]
-fn nul_bytes_around_records_on_one_line_hide_none_of_them() {
-    for journal in JOURNALS {
-        made(journal)
-            .bad([0; 3], "nul-gap", "loses-line", &["a"])
-            .text(record(journal, "a"))
-            .bad([0; 5], "nul-gap", "loses-line", &["a", "b"])
-            .text(record(journal, "b"))
-            .bad([0; 1], "nul-gap", "loses-line", &["b"])
-            .text("\n")
-            .good("c")
-            .holds(&["a", "b", "c"]);
+fn a_record_behind_nul_bytes_is_read_and_one_between_them_is_shown() {
+    // What stands between two gaps may be a piece of one record that both have hit.
+    let (a, b, c) = (record("sessions", "a"), record("sessions", "b"), record("sessions", "c"));
+    let world = World::with("sessions.jsonl", format!("\0\0\0{a}\0\0 {b}\n{c}\n")).damaged();
+    assert_eq!(world.session_ids(), ["b", "c"]);
+    let (status, report) = world.check(&["sessions"]);
+    let possible: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().filter_map(|f| f["possible"].as_str()).collect();
+    assert!(status == 3 && possible.len() == 1 && possible[0].starts_with("store a "), "{report}");
+    world.run(&["journal", "repair", "sessions", "--take", "1", "--apply"]).ends(0);
+    assert_eq!(world.session_ids(), ["a", "b", "c"]);
+}
+
+#[test]
+fn nul_bytes_in_a_state_make_no_event_of_what_stands_between_them() {
+    let victim = record("sessions", "victim");
+    let delete = "{\"op\":\"delete\",\"session_id\":\"victim\"}";
+    for middle in [
+        format!("{} {delete}", "\0".repeat(8)),
+        format!("\0x\0y\0z\0{delete}"),
+        format!("{}{delete}{}", "\0".repeat(4), "\0".repeat(4)),
+        format!("\0\u{a0}\t{delete}"),
+    ] {
+        let harmed = session_line("a", &format!("[1,{middle}, {{\"op\":\"x\"}}]"));
+        let world = World::with("sessions.jsonl", format!("{victim}\n{harmed}\n")).damaged();
+        assert_eq!(world.session_ids(), ["victim"], "{middle:?}");
+        world.run(&["journal", "repair", "sessions", "--apply"]).ends(0);
+        assert_eq!(world.session_ids(), ["victim"], "{middle:?}");
+    }
+}
+
+#[test]
+fn white_space_of_other_journals_around_wreckage_goes_with_it() {
+    let fact = record("facts", "f");
+    for text in [
+        format!("{fact}\ngarbage\x0b\n"),
+        format!("\0\0\x0b{fact}\n"),
+        format!("{fact}\nfrag\u{a0}\0\0\0\n"),
+        format!("wreck\u{a0}\0\0\0\n{fact}\n"),
+    ] {
+        let world = World::with("facts.jsonl", &text);
+        for flags in [&["--for-daemon"][..], &["--for-daemon", "--apply"]] {
+            world.run(&[&["journal", "repair", "facts"][..], flags].concat()).ends(0);
+        }
+        assert_eq!(world.check(&["facts", "--for-daemon"]).0, 0, "{text:?}");
+        assert_eq!(world.live_ids("facts").len(), 1, "{text:?}");
     }
 }
 

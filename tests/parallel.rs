@@ -22,7 +22,7 @@ fn alone(world: &World) -> (Vec<String>, scan::Totals) {
             Item::Record(r) => {
                 met.push(format!("{:?}", Met::Record { span: r.span, digest: Digest::of(&r), time: Stamp::of(&r) }))
             }
-            Item::Finding(f, bytes) => met.push(format!("{:?}", Met::Finding(f, bytes))),
+            Item::Finding(f, bytes) => met.push(format!("{:?}", Met::Finding(Box::new(f), bytes))),
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
         }
         Ok(())

@@ -202,10 +202,9 @@ impl Context {
         let damage = std::mem::take(&mut self.damage);
         let json = matches!(self.printer.format(), Format::Json | Format::Jsonl);
         match result {
-            Ok(()) if json && !self.printer.quiet() => {
-                damage.iter().for_each(|damage| self.printer.error(damage, damage.status()))
-            }
-            _ => damage.iter().for_each(|damage| self.printer.warn_of(damage)),
+            Ok(()) if json => damage.iter().for_each(|damage| self.printer.error(damage, damage.status())),
+            // It decides the exit status, so that it is told however quiet the rest is.
+            _ => damage.iter().for_each(|damage| self.printer.warn_loudly(damage)),
         }
         if let Err(error) = result {
             // A "no" from a damaged journal counts as damage: the answer may lie in what could not be read.
@@ -330,7 +329,7 @@ fn resolve(global: &Global) -> Result<Resolved> {
     let agent = global.agent.clone().or_else(|| env::var("CRUXCTL_AGENT"));
     Ok(Resolved {
         env: Env::read()?,
-        dir: DataDir { root, boot: env::boot_id() },
+        dir: DataDir { root, boot: env::boot_id(), clock: Some(env::wall_clock()) },
         agent,
         typed_agent: global.agent.clone(),
         lock_timeout: global.lock_timeout,

@@ -55,10 +55,12 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
     let mut done = Appended::default();
     let mut tries = 0;
     let start = loop {
-        let len = files::metadata(&file, &path)?.len();
+        // After the first round a whole copy is in the file, whatever fails now.
+        let known = |error: Error| if tries > 0 { unknown(error.message) } else { error };
+        let len = files::metadata(&file, &path).map_err(known)?.len();
         let mut last = [b'\n'];
         if len > 0 {
-            file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
+            file.read_exact_at(&mut last, len - 1).map_err(|e| known(Error::io("read", &path, &e)))?;
         }
         let mut bytes = Vec::new();
         if last != [b'\n'] {
@@ -76,11 +78,7 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         }
-        let start = match write(&mut file, &path, &bytes) {
-            // The first copy is whole and in the file.
-            Err(error) if tries > 0 => return Err(unknown(error.message)),
-            written => written?,
-        };
+        let start = write(&mut file, &path, &bytes).map_err(known)?;
         let mut back = vec![0; bytes.len()];
         let same = file.read_exact_at(&mut back, start).is_ok() && back == bytes;
         if !same {
@@ -150,8 +148,8 @@ fn write(file: &mut File, path: &Path, bytes: &[u8]) -> Result<u64> {
         let now = file.metadata().map(|data| data.len()).ok();
         if now == Some(end) && end == start + written as u64 && file.set_len(start).is_ok() {
             failed.message.push_str("; the journal is as it was before");
-        } else if written + 1 >= bytes.len() {
-            // Only the line end is missing, and a whole record without it is read.
+        } else if written + 1 >= bytes.len() || bytes[1..written.max(1)].contains(&b'\n') {
+            // A whole record is in the file: one without its line end is read as well.
             return Err(unknown(failed.message));
         } else {
             failed.message.push_str(&format!(

@@ -15,6 +15,9 @@ use super::scan::Bytes;
 use super::stamp::Stamp;
 use crate::error::Result;
 
+/// How many lines with possible records are named.
+const POSSIBLE_LINES: usize = 64;
+
 /// What a journal comes to.
 #[derive(Debug)]
 pub struct Summary {
@@ -36,8 +39,8 @@ pub struct Summary {
     pub damaged_bytes: u64,
     /// What the daemon does with the findings, each once.
     pub daemon: BTreeSet<Reaction>,
-    /// Places with a record that may be one.
-    pub possible: u64,
+    /// The first lines with what may be records.
+    pub possible: Vec<u64>,
     /// What lies in quarantine; `None` where it cannot be looked into.
     pub held: Option<Held>,
     /// The file's mode, where others than the owner may read or write it.
@@ -88,7 +91,8 @@ pub fn check(
 ) -> Result<Summary> {
     let opened = replay::open(dir, journal)?;
     let mut replay = (journal.replay)();
-    let (mut record_bytes, mut damaged_bytes, mut possible) = (0, 0, 0);
+    let (mut record_bytes, mut damaged_bytes) = (0, 0);
+    let mut possible = Vec::new();
     let mut daemon = BTreeSet::new();
     let mut records = 0u64;
     let mut clock = Clock::default();
@@ -107,7 +111,9 @@ pub fn check(
                 if *bytes == Bytes::Unreadable {
                     damaged_bytes += found.span.len;
                 }
-                possible += found.possible.len() as u64;
+                if !found.possible.is_empty() && possible.len() < POSSIBLE_LINES {
+                    possible.push(found.line);
+                }
                 daemon.insert(found.reaction);
                 finding(found)?;
             }

@@ -7,6 +7,7 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
@@ -22,6 +23,8 @@ pub struct DataDir {
     /// Which boot of the machine this is, where that is known: what a machine has not written before it went down,
     /// only its own boot can believe.
     pub boot: Option<[u8; 16]>,
+    /// The machine's clock when the command began.
+    pub clock: Option<SystemTime>,
 }
 
 impl DataDir {
@@ -77,14 +80,16 @@ impl DataDir {
         Ok(())
     }
 
-    /// Refuses, for root, to write to a journal that a link in somebody else's directory leads to, unless it is theirs.
+    /// Refuses, for root, to write to a file that a link in somebody else's directory leads to, unless it is theirs. It
+    /// is decided by the file that was opened: a path may be another one by now.
     pub fn check_trust(&self, path: &Path, file: &File) -> Result<()> {
-        if !rustix::process::geteuid().is_root() || !path.is_symlink() {
+        if !rustix::process::geteuid().is_root() {
             return Ok(());
         }
         let owner = fs::metadata(&self.root).map_err(|e| Error::io("look at", &self.root, &e))?.uid();
-        let target = metadata(file, path)?.uid();
-        if owner == 0 || owner == target {
+        let opened = metadata(file, path)?;
+        let is_the_path = |data: Metadata| (data.dev(), data.ino()) == (opened.dev(), opened.ino());
+        if owner == 0 || owner == opened.uid() || fs::symlink_metadata(path).is_ok_and(is_the_path) {
             return Ok(());
         }
         let message = format!(
@@ -122,10 +127,11 @@ impl DataDir {
         }
     }
 
-    /// Makes a new file for writing; one of that name may not exist. Nothing is left of it if that fails.
-    pub fn create_new(&self, path: &Path) -> Result<File> {
+    /// Makes a new file for writing; one of that name may not exist. Nothing is left of it if that fails. `append`: what
+    /// is written goes behind whatever others have written to it.
+    pub fn create_new(&self, path: &Path, append: bool) -> Result<File> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600);
+        options.read(true).append(append).write(true).create_new(true).mode(0o600);
         let file = options.open(path).map_err(|e| Error::io("create", path, &e))?;
         if let Err(error) = self.give(&file, path) {
             let _ = fs::remove_file(path);

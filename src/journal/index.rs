@@ -348,7 +348,7 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: &mut Index, lo
 pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &LastWins, seen: &Seen, _lock: &Lock) -> bool {
     let built = || -> Option<()> {
         let (boot, file) = (dir.boot?, opened.file.as_ref()?);
-        if opened.len < WORTH_IT || opened.being_written || opened.ends_open().ok()? {
+        if opened.len < WORTH_IT || opened.ends_open().ok()? {
             return None;
         }
         let path = path(dir, journal);
@@ -371,7 +371,7 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &LastWins,
         }
         let temp = folder.join(format!(".{}.index.tmp", journal.name));
         let _ = fs::remove_file(&temp);
-        let copy = dir.create_new(&temp).ok()?;
+        let copy = dir.create_new(&temp, false).ok()?;
         let written = copy
             .write_all_at(&header.to_bytes(&boot), 0)
             .and_then(|()| copy.write_all_at(&table, HEADER as u64))

@@ -3,10 +3,13 @@
 use std::fs::{File, TryLockError};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::files::{self, DataDir};
 use crate::error::{Code, Error, Result, plain};
+
+/// How often the lock is asked for where nobody can wait for it.
+const POLL: Duration = Duration::from_millis(5);
 
 /// The exclusive lock on a data directory; given back when dropped.
 #[derive(Debug)]
@@ -29,11 +32,22 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(unsupported(dir, &error)),
         }
         let (sender, receiver) = channel();
-        thread::spawn(move || {
-            let result = file.lock().map(|()| file);
+        let waiter = file.try_clone().map_err(|e| Error::io("open", &path, &e))?;
+        let spawned = thread::Builder::new().spawn(move || {
+            let result = waiter.lock().map(|()| waiter);
             // Nobody listens any more when the wait was given up.
             let _ = sender.send(result);
         });
+        if spawned.is_err() {
+            // There may be no thread: then the lock is asked for again and again.
+            let end = Instant::now() + timeout;
+            while Instant::now() < end {
+                thread::sleep(POLL);
+                if file.try_lock().is_ok() {
+                    return Ok(Lock { _file: file });
+                }
+            }
+        }
         match receiver.recv_timeout(timeout) {
             Ok(Ok(file)) => Ok(Lock { _file: file }),
             Ok(Err(error)) => Err(unsupported(dir, &error)),

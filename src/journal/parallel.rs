@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
@@ -18,7 +18,7 @@ use super::finding::{Finding, Span};
 use super::live::Digest;
 use super::scan::{self, Bytes, Item, Stretch, Totals};
 use super::stamp::Stamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How much of the file is one chunk.
 pub const CHUNK: u64 = 4 << 20;
@@ -27,7 +27,13 @@ pub const CHUNK: u64 = 4 << 20;
 const LONG: u64 = 4 * CHUNK;
 
 /// How many chunks are read ahead of the caller.
-const AHEAD: u64 = 8;
+const AHEAD: u64 = 4;
+
+/// How much a worker keeps of one chunk before it waits for its turn; a record weighs 1.
+const WEIGHT: usize = 40_000;
+
+/// What a finding weighs: its words are many.
+const FINDING: usize = 8;
 
 /// What a scan meets, as far as replay and check need it.
 #[derive(Debug)]
@@ -42,7 +48,7 @@ pub enum Met {
         time: Option<Stamp>,
     },
     /// A finding.
-    Finding(Finding, Bytes),
+    Finding(Box<Finding>, Bytes),
 }
 
 /// A process that may not have this much address space reads on one thread: each thread's allocator sets some 64 MiB of
@@ -56,11 +62,57 @@ pub fn worth_it(journal: &Journal, len: u64) -> bool {
     journal.last_wins && len >= LONG && limit.is_none_or(|limit| limit >= ROOM)
 }
 
+/// Whose turn it is.
 struct Turn {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
     /// Chunks that the caller has taken.
     taken: u64,
     /// Nobody wants more.
     stop: bool,
+}
+
+impl Turn {
+    /// Waits until the caller has taken all but `ahead` of the chunks before `index`; `false` when nobody wants it.
+    fn wait(&self, index: u64, ahead: u64) -> bool {
+        let Ok(mut state) = self.state.lock() else { return false };
+        while !state.stop && index >= state.taken + ahead {
+            match self.changed.wait(state) {
+                Ok(again) => state = again,
+                Err(_) => return false,
+            }
+        }
+        !state.stop
+    }
+
+    fn advance(&self, taken: u64, stop: bool) {
+        if let Ok(mut state) = self.state.lock() {
+            state.taken = taken;
+            state.stop |= stop;
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// A part of what a chunk has.
+struct Part {
+    chunk: u64,
+    met: Vec<Met>,
+    /// Set in its last part: the lines that begin in it.
+    lines: Option<u64>,
+}
+
+/// The journal that is read.
+#[derive(Clone, Copy)]
+struct Source<'s> {
+    path: &'s Path,
+    file: &'s File,
+    journal: &'s Journal,
+    len: u64,
+    size: u64,
 }
 
 /// Reads the first `len` bytes of a journal, in chunks of `size` bytes, and hands everything to `take`, in the order of
@@ -73,103 +125,127 @@ pub fn scan(
     size: u64,
     take: &mut dyn FnMut(Met) -> Result<()>,
 ) -> Result<Totals> {
+    let source = Source { path, file, journal, len, size };
     let chunks = len.div_ceil(size);
     let next = AtomicU64::new(0);
-    let turn = (Mutex::new(Turn { taken: 0, stop: false }), Condvar::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(2);
+    let turn = Turn { state: Mutex::new(State { taken: 0, stop: false }), changed: Condvar::new() };
+    let mut totals = Totals::default();
     thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        for _ in 0..workers {
-            let sender = sender.clone();
-            let (next, turn) = (&next, &turn);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= chunks || !wait(turn, index) {
-                        return;
-                    }
-                    // Nobody listens any more when the caller has stopped.
-                    if sender
-                        .send((index, chunk(path, file, journal, index * size, (index + 1) * size, len)))
-                        .is_err()
-                    {
-                        return;
-                    }
-                }
-            });
-        }
+        // The channel is short: who sends faster than the caller takes has to wait.
+        let (sender, receiver) = sync_channel::<Result<Part>>(2);
+        let wanted = thread::available_parallelism().map_or(1, usize::from).min(2);
+        let spawned = (0..wanted).filter(|_| {
+            let (sender, next, turn) = (sender.clone(), &next, &turn);
+            thread::Builder::new().spawn_scoped(scope, move || work(source, chunks, next, turn, &sender)).is_ok()
+        });
+        let spawned = spawned.count();
         drop(sender);
-        let mut early = BTreeMap::new();
-        let mut totals = Totals::default();
+        if spawned == 0 {
+            return alone(source, chunks, &mut totals, take);
+        }
+        let mut early: BTreeMap<u64, Vec<Part>> = BTreeMap::new();
         let mut expected = 0;
         let mut result = Ok(());
-        for (index, read) in receiver {
-            early.insert(index, read);
-            while let Some(read) = early.remove(&expected) {
-                result = result.and_then(|()| give(read?, &mut totals, take));
-                expected += 1;
-                advance(&turn, expected, result.is_err());
-            }
+        for part in receiver {
+            result = part.and_then(|part| {
+                early.entry(part.chunk).or_default().push(part);
+                while let Some(parts) = early.remove(&expected) {
+                    let last = parts.last().is_some_and(|part| part.lines.is_some());
+                    parts.into_iter().try_for_each(|part| give(part, &mut totals, take))?;
+                    if !last {
+                        break;
+                    }
+                    expected += 1;
+                    turn.advance(expected, false);
+                }
+                Ok(())
+            });
             if result.is_err() {
                 break;
             }
         }
-        advance(&turn, chunks, true);
-        result.map(|()| Totals { bytes: len, ..totals })
-    })
+        turn.advance(chunks, true);
+        result
+    })?;
+    Ok(Totals { bytes: len, ..totals })
 }
 
-/// Waits until a chunk may be read; `false` when nobody wants it.
-fn wait(turn: &(Mutex<Turn>, Condvar), index: u64) -> bool {
-    let Ok(mut state) = turn.0.lock() else { return false };
-    while !state.stop && index >= state.taken + AHEAD {
-        match turn.1.wait(state) {
-            Ok(again) => state = again,
-            Err(_) => return false,
+/// What one worker does.
+fn work(source: Source<'_>, chunks: u64, next: &AtomicU64, turn: &Turn, sender: &SyncSender<Result<Part>>) {
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        if index >= chunks || !turn.wait(index, AHEAD) {
+            return;
+        }
+        let mut unwanted = false;
+        let read = chunk(source, index, &mut |met| {
+            // Too much to be kept: what was met goes out as soon as it is this chunk's turn.
+            unwanted = !turn.wait(index, 1) || sender.send(Ok(Part { chunk: index, met, lines: None })).is_err();
+            if unwanted { Err(Error::new(Code::EnvironmentIo, "nobody wants more")) } else { Ok(()) }
+        });
+        // Nobody listens any more when the caller has stopped.
+        if unwanted || sender.send(read).is_err() {
+            return;
         }
     }
-    !state.stop
 }
 
-fn advance(turn: &(Mutex<Turn>, Condvar), taken: u64, stop: bool) {
-    if let Ok(mut state) = turn.0.lock() {
-        state.taken = taken;
-        state.stop |= stop;
+/// Reads everything on the caller's own thread: there may be no other.
+fn alone(
+    source: Source<'_>,
+    chunks: u64,
+    totals: &mut Totals,
+    take: &mut dyn FnMut(Met) -> Result<()>,
+) -> Result<()> {
+    for index in 0..chunks {
+        let mut sums = *totals;
+        let last = chunk(source, index, &mut |met| give(Part { chunk: index, met, lines: None }, &mut sums, take))?;
+        give(last, totals, take)?;
     }
-    turn.1.notify_all();
+    Ok(())
 }
 
-/// Hands out what a chunk has, with its lines counted from the start of the file.
-fn give(read: (Vec<Met>, u64), totals: &mut Totals, take: &mut dyn FnMut(Met) -> Result<()>) -> Result<()> {
-    let (met, lines) = read;
-    for mut met in met {
+/// Hands out a part of a chunk, with its lines counted from the start of the file.
+fn give(part: Part, totals: &mut Totals, take: &mut dyn FnMut(Met) -> Result<()>) -> Result<()> {
+    for mut met in part.met {
         if let Met::Finding(finding, _) = &mut met {
             finding.line += totals.lines;
         }
         take(met)?;
     }
-    totals.lines += lines;
+    totals.lines += part.lines.unwrap_or(0);
     Ok(())
 }
 
-/// Reads the lines that begin in a chunk; says how many they are.
-fn chunk(path: &Path, file: &File, journal: &Journal, from: u64, end: u64, len: u64) -> Result<(Vec<Met>, u64)> {
-    let end = end.min(len);
-    let Some(from) = first_line(path, file, from, end)? else { return Ok((Vec::new(), 0)) };
-    let mut met = Vec::new();
+/// Reads the lines that begin in a chunk. What is too much to be kept goes to `full`; the last part is the answer.
+fn chunk(source: Source<'_>, index: u64, full: &mut dyn FnMut(Vec<Met>) -> Result<()>) -> Result<Part> {
+    let Source { path, file, journal, len, size } = source;
+    let end = ((index + 1) * size).min(len);
+    let Some(from) = first_line(path, file, index * size, end)? else {
+        return Ok(Part { chunk: index, met: Vec::new(), lines: Some(0) });
+    };
+    let (mut met, mut weight) = (Vec::new(), 0);
     let stretch = Stretch { from, lines_before: 0, to: len, lines_until: end };
     let totals = scan::scan(path, file, journal.shape, stretch, &mut |item| {
         match item {
             Item::Record(record) => {
                 let (digest, time) = (Digest::of(&record), Stamp::of(&record));
                 met.push(Met::Record { span: record.span, digest, time });
+                weight += 1;
             }
-            Item::Finding(finding, bytes) => met.push(Met::Finding(finding, bytes)),
+            Item::Finding(finding, bytes) => {
+                met.push(Met::Finding(Box::new(finding), bytes));
+                weight += FINDING;
+            }
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
+        }
+        if weight >= WEIGHT {
+            weight = 0;
+            full(std::mem::take(&mut met))?;
         }
         Ok(())
     })?;
-    Ok((met, totals.lines))
+    Ok(Part { chunk: index, met, lines: Some(totals.lines) })
 }
 
 /// Where the first line begins at or behind `from` and before `end`.

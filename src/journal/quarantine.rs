@@ -96,8 +96,8 @@ impl Quarantine {
         let bytes_file = format!("{stem}.bytes");
         let manifest_path = folder.join(format!("{stem}.manifest.jsonl"));
         let bytes_path = folder.join(&bytes_file);
-        let bytes = dir.create_new(&bytes_path)?;
-        let manifest = match dir.create_new(&manifest_path) {
+        let bytes = dir.create_new(&bytes_path, false)?;
+        let manifest = match dir.create_new(&manifest_path, false) {
             Ok(file) => BufWriter::new(file),
             Err(error) => {
                 let _ = fs::remove_file(&bytes_path);

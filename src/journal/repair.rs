@@ -277,6 +277,8 @@ pub struct Repaired {
     pub manifest: Option<std::path::PathBuf>,
     /// Bytes that a daemon wrote meanwhile and that were carried over.
     pub carried_over: u64,
+    /// What went wrong when the repaired copy was already in the journal's place.
+    pub unsettled: Option<Error>,
 }
 
 /// Refuses a plan that was told to take a record where none is to take.
@@ -302,7 +304,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     replace::remove_leftovers(&opened.path, lock)?;
     let mut planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
-        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0 });
+        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0, unsettled: None });
     };
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
     let manifest = quarantine.manifest_path.clone();
@@ -329,8 +331,12 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     planned.live = prove(journal, &mut copy, &planned)?;
     quarantine.finish(planned.before_bytes, planned.after_bytes())?;
     // Until the copy is in the journal's place, the bytes are still there, and are not in quarantine.
-    let carried_over = copy.commit(&mut || quarantine.keep())?;
-    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over })
+    let (carried_over, unsettled) = match copy.commit(&mut || quarantine.keep()) {
+        Ok(carried_over) => (carried_over, None),
+        Err(error) if error.code == Code::UnknownWrite => (0, Some(error)),
+        Err(error) => return Err(error),
+    };
+    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over, unsettled })
 }
 
 /// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.

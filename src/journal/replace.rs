@@ -35,7 +35,7 @@ impl<'f> Replacement<'f> {
         let folder = target.parent().unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let temp = folder.join(format!(".{name}.cruxctl-{tag}.tmp"));
-        let file = dir.create_new(&temp)?;
+        let file = dir.create_new(&temp, true)?;
         let replacement = Replacement { old, old_len, target, temp, out: BufWriter::new(file), committed: false };
         replacement.dress()?;
         Ok(replacement)
@@ -106,6 +106,17 @@ impl<'f> Replacement<'f> {
     /// What is left to do when the copy is in place. A daemon that opened the old file just before may have written to
     /// it since.
     fn settle(&mut self) -> Result<()> {
+        // Meanwhile others may have begun to write to the new file: what is carried over goes behind that, on a line of
+        // its own.
+        let file = self.out.get_ref();
+        let (now, end) = (files::metadata(self.old, &self.target)?.len(), files::metadata(file, &self.target)?.len());
+        let mut last = [b'\n'];
+        if now > self.old_len && end > 0 {
+            file.read_exact_at(&mut last, end - 1).map_err(|e| Error::io("read", &self.target, &e))?;
+        }
+        if last != [b'\n'] {
+            self.write(b"\n")?;
+        }
         self.carry_over()?;
         self.finish()?;
         let folder = self.target.parent().unwrap_or(Path::new("."));

@@ -23,6 +23,9 @@ const LOOKS: u32 = 3;
 const LOOKS_AT_A_WRITER: u32 = 25;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// A writer's unfinished record is not older than this.
+const FRESH: Duration = Duration::from_secs(60);
+
 /// A journal that was opened for reading.
 #[derive(Debug)]
 pub struct Opened {
@@ -32,8 +35,8 @@ pub struct Opened {
     pub file: Option<File>,
     /// Bytes that a scan reads: the length seen when it was opened.
     pub len: u64,
-    /// Whether a writer held the lock while the last line had no line end.
-    pub being_written: bool,
+    /// Where the last line begins, if it has no line end and a writer is at it.
+    pub being_written: Option<u64>,
 }
 
 /// What a scan found, in numbers, with the first findings.
@@ -96,7 +99,7 @@ pub fn open_locked(dir: &DataDir, journal: &Journal, _lock: &Lock) -> Result<Ope
 fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
     let path = dir.journal(journal);
     let Some(file) = files::open_read(&path)? else {
-        return Ok(Opened { path, file: None, len: 0, being_written: false });
+        return Ok(Opened { path, file: None, len: 0, being_written: None });
     };
     let mut len = files::metadata(&file, &path)?.len();
     let mut being_written = false;
@@ -116,7 +119,17 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
         std::thread::sleep(LOOK_AGAIN);
         len = files::metadata(&file, &path)?.len();
     }
-    Ok(Opened { path, file: Some(file), len, being_written })
+    // A tail that has lain there for long is nobody's, whoever holds the lock now.
+    let fresh = || {
+        let changed = files::metadata(&file, &path).ok()?.modified().ok()?;
+        Some(dir.clock?.duration_since(changed).unwrap_or_default() < FRESH)
+    };
+    let being_written = being_written && fresh().unwrap_or(false);
+    let mut opened = Opened { path, file: Some(file), len, being_written: None };
+    if being_written {
+        opened.being_written = Some(opened.whole_line(len - 1)?.offset);
+    }
+    Ok(opened)
 }
 
 impl Opened {
@@ -191,7 +204,7 @@ impl Opened {
                     replay.record(record);
                     take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
                 }
-                Item::Finding(finding, bytes) => take(&Met::Finding(finding.clone(), *bytes)),
+                Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
                 Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
             }),
         }
@@ -199,8 +212,7 @@ impl Opened {
 
     /// Whether a finding is about what a lock holder is still writing.
     fn is_written(&self, finding: &Finding, bytes: Bytes) -> bool {
-        self.being_written
-            && finding.span.end() == self.len
+        self.being_written.is_some_and(|line| finding.line_start == line)
             && (bytes == Bytes::Unreadable || finding.class == Class::NoFinalNewline)
     }
 

@@ -12,7 +12,7 @@ use super::finding::{Class, Finding, HEAD, Possible, Reaction, Span};
 use super::json::Quirks;
 use super::read::{self, Reading};
 use super::shape::{Event, Shape};
-use super::split::{self, Bad, Part};
+use super::split::{self, Around, Bad, Part};
 use crate::error::{Code, Error, Result};
 
 /// How much is read at once.
@@ -218,11 +218,22 @@ struct Line<'s> {
     dirty: bool,
     /// Stretches of it that are no record.
     wrecks: u32,
+    /// NUL bytes stand in front of what comes, with nothing but white space between.
+    behind_nul: bool,
 }
 
 impl<'s> Line<'s> {
     fn new(shape: &'s Shape, start: u64, number: u64) -> Line<'s> {
-        Line { shape, start, number, before: Before::Nothing, kept: false, dirty: false, wrecks: 0 }
+        Line {
+            shape,
+            start,
+            number,
+            before: Before::Nothing,
+            kept: false,
+            dirty: false,
+            wrecks: 0,
+            behind_nul: false,
+        }
     }
 
     /// The rest of the line, which begins at `at`.
@@ -390,6 +401,7 @@ impl<'s> Line<'s> {
 
     /// A run of NUL bytes; one that goes on where the last ended makes that one longer.
     fn zeros(&mut self, at: u64, len: u64, take: &mut dyn FnMut(Item<'_>) -> Result<()>) -> Result<()> {
+        self.behind_nul = true;
         if let Before::Wreck(before) = &mut self.before
             && before.class == Class::NulGap
             && before.span.end() == at
@@ -435,11 +447,9 @@ impl<'s> Line<'s> {
         }
         let base = at + inside.start as u64;
         let mut result = Ok(());
-        let behind_nul = match &self.before {
-            Before::Wreck(before) => before.class == Class::NulGap && before.span.end() == base,
-            _ => false,
-        };
-        split::split(shape, body, behind_nul, &mut |part| {
+        let behind_nul = self.behind_nul;
+        self.behind_nul &= body.is_empty();
+        split::split(shape, body, Around { behind_nul, ends_line: last.is_some() }, &mut |part| {
             if result.is_ok() {
                 result = self.part(part, body, base, take);
             }
@@ -493,6 +503,13 @@ impl<'s> Line<'s> {
         }
         self.dirty = true;
         let span = Span { offset: at + range.start as u64, len: space.len() as u64 };
+        // Behind wreckage it is part of that: it would stand in front of the next record when that is gone.
+        if let Before::Wreck(before) = &mut self.before
+            && before.span.end() == span.offset
+        {
+            before.span.len += span.len;
+            return Ok(());
+        }
         let blank = space.len() == text.len();
         let why = if blank {
             "a blank line that the daemon takes for a broken record"

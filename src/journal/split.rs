@@ -96,9 +96,18 @@ impl<'a> Utf8<'a> {
     }
 }
 
-/// Splits a piece, whose white space at both ends is cut off, into its parts. `behind_nul`: NUL bytes stand where its
-/// beginning was, so that even a whole record in front of other bytes may be a piece of what they have wiped out.
-pub fn split<'a>(shape: &Shape, text: &'a [u8], behind_nul: bool, take: &mut dyn FnMut(Part<'a>)) {
+/// What stands around a piece.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// NUL bytes stand where its beginning was: what it begins with may be a piece of what they have wiped out.
+    pub behind_nul: bool,
+    /// The line ends with it.
+    pub ends_line: bool,
+}
+
+/// Splits a piece, whose white space at both ends is cut off, into its parts.
+pub fn split<'a>(shape: &Shape, text: &'a [u8], around: Around, take: &mut dyn FnMut(Part<'a>)) {
+    let behind_nul = around.behind_nul;
     let mut utf8 = Utf8::new(text);
     let mut from = 0;
     loop {
@@ -110,7 +119,8 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], behind_nul: bool, take: &mut dyn
         }
         let bad_at = utf8.bad(from);
         let mut bad = match read_at(shape, text, from, bad_at) {
-            Ok((_, end)) if behind_nul && from == 0 && !stands_alone(text, end) => {
+            // Behind NUL bytes a record must reach the line's end or the next record.
+            Ok((_, end)) if behind_nul && from == 0 && !reaches(text, end, around) => {
                 let why = "a record between NUL bytes and something else".to_owned();
                 let bad = Bad { range: 0..0, class: Class::NotJson, at: end, why, id: None, possible: Vec::new() };
                 Box::new(Unread { bad, wrong_at: None, end: None, id_end: None })
@@ -243,6 +253,11 @@ fn accepts(shape: &Shape, text: &[u8], place: usize, utf8: &mut Utf8<'_>) -> boo
             shape.ops.iter().any(head)
         }
     }
+}
+
+/// Whether behind a record that ends at `end` the line ends, or another record may begin.
+fn reaches(text: &[u8], end: usize, around: Around) -> bool {
+    stands_alone(text, end) && (around.ends_line || !text[end..].trim_ascii().is_empty())
 }
 
 /// Whether behind a record that ends at `end` the piece ends, or another record may begin.

@@ -1,5 +1,7 @@
 //! Commands in hints, as they must be typed here.
 
+use super::safe;
+
 /// What the commands in hints must carry to mean the same here: flags that were typed, such as the data directory.
 #[derive(Clone, Debug, Default)]
 pub struct Carried(String);
@@ -28,6 +30,9 @@ pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
+    }
+    if text.chars().any(safe::acts) {
+        return safe::for_shell(text);
     }
     format!("'{}'", text.replace('\'', "'\\''"))
 }

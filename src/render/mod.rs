@@ -192,12 +192,6 @@ impl Printer {
         self.settings.format.is_none() && !self.out_terminal
     }
 
-    /// Whether notes and warnings are not wanted.
-    #[must_use]
-    pub fn quiet(&self) -> bool {
-        self.settings.quiet
-    }
-
     /// Whether nobody reads any more.
     #[must_use]
     pub fn gone(&self) -> bool {
@@ -467,6 +461,13 @@ impl Printer {
     /// Tells of an error that did not keep the command from answering.
     pub fn warn_of(&mut self, error: &Error) {
         self.talk("warning", Some(error.code), &error.message, &error.hints);
+    }
+
+    /// The same, however quiet the rest is.
+    pub fn warn_loudly(&mut self, error: &Error) {
+        let quiet = std::mem::take(&mut self.settings.quiet);
+        self.warn_of(error);
+        self.settings.quiet = quiet;
     }
 
     fn talk(&mut self, level: &'static str, code: Option<Code>, text: &str, hints: &[String]) {

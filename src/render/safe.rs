@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Whether a terminal may act on a character, or show something else than what is there.
-fn acts(c: char) -> bool {
+pub(super) fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
@@ -45,6 +45,25 @@ pub fn for_plain(text: &str) -> String {
     out
 }
 
+/// Text as one word of a shell that knows `$'…'`, with nothing in it that a terminal would act on.
+pub(super) fn for_shell(text: &str) -> String {
+    let mut out = String::from("$'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if acts(c) => {
+                let _ = write!(out, "\\U{:08x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
 /// Bytes that need not be UTF-8: those that are not are written as `\xNN`.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
@@ -60,7 +79,10 @@ pub(super) fn bytes(bytes: &[u8]) -> String {
 /// JSON text in which whatever a terminal would act on is written as an escape of JSON. It means the same.
 pub(super) fn json(out: &mut String, text: &str) {
     for c in text.chars() {
-        if acts(c) && !matches!(c, '\n' | '\r' | '\t') || c == '\u{7f}' {
+        if matches!(c, '\n' | '\r') {
+            // Raw, it can only stand between tokens.
+            out.push(' ');
+        } else if acts(c) && c != '\t' {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }

@@ -308,7 +308,8 @@ fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
     for summary in summaries {
         let stops = summary.daemon.contains(&Reaction::DoesNotStart);
         if summary.seen.damage > 0 || stops {
-            next.push(format!("cruxctl journal repair {}", summary.journal));
+            let takes: String = summary.possible.iter().map(|line| format!(" --take {line}")).collect();
+            next.push(format!("cruxctl journal repair {}{takes}", summary.journal));
         } else if summary.seen.daemon > 0 && for_daemon {
             next.push(format!("cruxctl journal repair {} --for-daemon", summary.journal));
         } else if summary.seen.daemon > 0 {

@@ -99,6 +99,10 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
                 tell_carried_over(context, journal, repaired.carried_over);
                 *plan = repaired.plan;
                 *manifest = repaired.manifest;
+                failed = repaired.unsettled;
+                if failed.is_some() {
+                    break;
+                }
             }
             Err(error) => {
                 failed = Some(error);
@@ -108,7 +112,7 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
     }
     let repaired: Vec<&str> = plans.iter().filter(|(.., m)| m.is_some()).map(|(j, ..)| j.file).collect();
     let done = repaired.join(" and ");
-    let told = tell(context, &options, &plans, args, apply && failed.is_none()).map_err(|mut error| {
+    let told = tell(context, &options, &plans, args, apply).map_err(|mut error| {
         if !done.is_empty() {
             error.message.push_str(&format!("; {done} is repaired"));
         }

@@ -135,8 +135,12 @@ pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
             out_of_scope += 1;
             continue;
         };
-        if found.id.starts_with(RAW_ID) {
-            writable(&found)?;
+        if let Err(error) = writable(&found) {
+            // One that cannot be deleted keeps nobody from deleting the others.
+            if found.id.starts_with(RAW_ID) {
+                context.printer.warn_of(&error);
+                continue;
+            }
         }
         lines.push(session::delete_line(&found.id));
         ids.push(id.to_owned());
