@@ -262,6 +262,15 @@ pub enum Live {
 }
 
 impl Live {
+    /// How many live records there are at the most.
+    #[must_use]
+    pub fn at_most(&self) -> u64 {
+        match self {
+            Live::Replayed(live) => live.live(),
+            Live::Indexed(live) => live.index.header.used + live.newer.len() as u64,
+        }
+    }
+
     /// The place of a live id; an error where the index cannot be read.
     pub fn get(&self, id: &str) -> io::Result<Option<Span>> {
         match self {
@@ -299,7 +308,7 @@ pub fn remove(dir: &DataDir, journal: &Journal, _lock: &Lock) {
 pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
     let Some(mut index) = Index::open(dir, journal, opened, true) else { return };
     if fold(dir, journal, opened, &mut index, lock).is_none() {
-        let _ = fs::remove_file(path(dir, journal));
+        remove(dir, journal, lock);
     }
 }
 
@@ -340,7 +349,7 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: &mut Index, lo
     let mut all = index.seen();
     all.add(seen);
     let used = index.header.used;
-    let header = Header::of(file, opened.len, index.header.slots, used, &all).ok()?;
+    let header = Header::of(opened, file, index.header.slots, used, &all).ok()?;
     index.file.write_all_at(&header.to_bytes(&index.boot), 0).ok()
 }
 
@@ -355,7 +364,7 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &LastWins,
         let folder = path.parent()?;
         dir.make(folder).ok()?;
         let slots = (live.live() * 2).next_power_of_two().max(1024);
-        let header = Header::of(file, opened.len, slots, live.live(), seen).ok()?;
+        let header = Header::of(opened, file, slots, live.live(), seen).ok()?;
         let mut table = vec![0; SLOT * usize::try_from(slots).ok()?];
         for (key, place) in live.places() {
             let mut at = key.words()[0] & (slots - 1);
@@ -440,8 +449,13 @@ impl Slot {
 }
 
 impl Header {
-    fn of(file: &File, validated: u64, slots: u64, used: u64, seen: &Seen) -> io::Result<Header> {
+    /// The header of a journal that was read as far as it was long when it was opened.
+    fn of(opened: &Opened, file: &File, slots: u64, used: u64, seen: &Seen) -> io::Result<Header> {
         let data = file.metadata()?;
+        let validated = opened.len;
+        if data.len() == validated && (data.mtime(), data.mtime_nsec()) != opened.mtime {
+            return Err(io::Error::other("the journal was changed in place while it was read"));
+        }
         Ok(Header {
             dev: data.dev(),
             ino: data.ino(),

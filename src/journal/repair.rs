@@ -155,11 +155,11 @@ impl Walk<'_> {
                 replay.record(record);
                 self.keep(record.span.offset, record.line)
             }
-            Item::Foreign { line, span, .. } => match self.dropped.take() {
+            Item::Foreign { line, span } => match self.dropped.take() {
                 Some((class, line_start)) => self.remove(self.with_space(*span, line_start), *line, class),
                 None => self.keep(span.offset, *line),
             },
-            Item::LineEnd { line, end, terminated, .. } => self.line_end(*line, *end, *terminated),
+            Item::LineEnd { line, end, terminated } => self.line_end(*line, *end, *terminated),
         }
     }
 

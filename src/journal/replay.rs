@@ -35,6 +35,8 @@ pub struct Opened {
     pub file: Option<File>,
     /// Bytes that a scan reads: the length seen when it was opened.
     pub len: u64,
+    /// When the file was last changed, as it was when it was opened.
+    pub mtime: (i64, i64),
     /// Where the last line begins, if it has no line end and a writer is at it.
     pub being_written: Option<u64>,
 }
@@ -99,11 +101,15 @@ pub fn open_locked(dir: &DataDir, journal: &Journal, _lock: &Lock) -> Result<Ope
 fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
     let path = dir.journal(journal);
     let Some(file) = files::open_read(&path)? else {
-        return Ok(Opened { path, file: None, len: 0, being_written: None });
+        return Ok(Opened { path, file: None, len: 0, mtime: (0, 0), being_written: None });
     };
-    let mut len = files::metadata(&file, &path)?.len();
+    let look = || -> Result<(u64, (i64, i64))> {
+        let data = files::metadata(&file, &path)?;
+        Ok((data.len(), (data.mtime(), data.mtime_nsec())))
+    };
+    let (mut len, mut mtime) = look()?;
     let mut being_written = false;
-    for look in 0..LOOKS_AT_A_WRITER {
+    for looks in 0..LOOKS_AT_A_WRITER {
         let mut last = [b'\n'];
         if len > 0 {
             file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
@@ -113,11 +119,11 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
             break;
         }
         being_written = !holding && Lock::held(dir);
-        if !being_written && look >= LOOKS {
+        if !being_written && looks >= LOOKS {
             break;
         }
         std::thread::sleep(LOOK_AGAIN);
-        len = files::metadata(&file, &path)?.len();
+        (len, mtime) = look()?;
     }
     // A tail that has lain there for long is nobody's, whoever holds the lock now.
     let fresh = || {
@@ -125,7 +131,7 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
         Some(dir.clock?.duration_since(changed).unwrap_or_default() < FRESH)
     };
     let being_written = being_written && fresh().unwrap_or(false);
-    let mut opened = Opened { path, file: Some(file), len, being_written: None };
+    let mut opened = Opened { path, file: Some(file), len, mtime, being_written: None };
     if being_written {
         opened.being_written = Some(opened.whole_line(len - 1)?.offset);
     }

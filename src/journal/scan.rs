@@ -41,8 +41,6 @@ pub enum Item<'a> {
         line: u64,
         /// Its bytes.
         span: Span,
-        /// Whether it stands behind another record on the same line.
-        welded: bool,
     },
     /// Something wrong with a place. A finding about bytes that are read comes before their record.
     Finding(Finding, Bytes),
@@ -50,8 +48,6 @@ pub enum Item<'a> {
     LineEnd {
         /// Line, from 1.
         line: u64,
-        /// Offset of the line's first byte.
-        start: u64,
         /// Offset behind its last byte and its line end.
         end: u64,
         /// Whether the line end is there.
@@ -79,8 +75,6 @@ pub struct Record<'a> {
     pub span: Span,
     /// What it says.
     pub event: &'a Event<'a>,
-    /// Whether it stands behind another record on the same line.
-    pub welded: bool,
 }
 
 /// What a scan has passed over.
@@ -212,8 +206,6 @@ struct Line<'s> {
     start: u64,
     number: u64,
     before: Before,
-    /// Whether a record stands on it already.
-    kept: bool,
     /// Whether anything but one record was met.
     dirty: bool,
     /// Stretches of it that are no record.
@@ -224,16 +216,7 @@ struct Line<'s> {
 
 impl<'s> Line<'s> {
     fn new(shape: &'s Shape, start: u64, number: u64) -> Line<'s> {
-        Line {
-            shape,
-            start,
-            number,
-            before: Before::Nothing,
-            kept: false,
-            dirty: false,
-            wrecks: 0,
-            behind_nul: false,
-        }
+        Line { shape, start, number, before: Before::Nothing, dirty: false, wrecks: 0, behind_nul: false }
     }
 
     /// The rest of the line, which begins at `at`.
@@ -247,7 +230,7 @@ impl<'s> Line<'s> {
         if at == self.start && self.short_way(text, at, terminated, take)? {
             if self.dirty {
                 let end = at + text.len() as u64 + 1;
-                take(Item::LineEnd { line: self.number, start: self.start, end, terminated })?;
+                take(Item::LineEnd { line: self.number, end, terminated })?;
             }
             return Ok(());
         }
@@ -276,7 +259,7 @@ impl<'s> Line<'s> {
         }
         if self.dirty || !terminated {
             let end = at + text.len() as u64 + u64::from(terminated);
-            take(Item::LineEnd { line: self.number, start: self.start, end, terminated })?;
+            take(Item::LineEnd { line: self.number, end, terminated })?;
         }
         Ok(())
     }
@@ -339,9 +322,7 @@ impl<'s> Line<'s> {
                 take(Item::Finding(finding, Bytes::Readable))?;
             }
         }
-        let welded = self.kept;
-        self.kept = true;
-        take(Item::Record(Record { line: self.number, span, event, welded }))
+        take(Item::Record(Record { line: self.number, span, event }))
     }
 
     fn finding(&self, span: Span, class: Class, why: String, text: &[u8], id: Option<String>) -> Finding {
@@ -571,9 +552,7 @@ impl<'s> Line<'s> {
                     finding.reaction = Reaction::DoesNotStart;
                     take(Item::Finding(finding, Bytes::Readable))?;
                 }
-                let welded = self.kept;
-                self.kept = true;
-                take(Item::Foreign { line: self.number, span: place(&range), welded })?;
+                take(Item::Foreign { line: self.number, span: place(&range) })?;
             }
             Part::Bad(_) => {}
         }

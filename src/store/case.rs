@@ -2,7 +2,7 @@
 
 use crate::journal::Journal;
 use crate::journal::live::LastWins;
-use crate::journal::shape::{Daemon, Member, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Need, Op, Shape, Type};
 
 /// The members of a case, in the daemon's order.
 pub const CASE: &[Member] = &[
@@ -32,13 +32,7 @@ static SHAPE: Shape = Shape {
             members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
         },
     ],
-    daemon: Daemon {
-        trims_unicode: true,
-        stops_at_bad_utf8: true,
-        moves_tail_aside: false,
-        longest_line: None,
-        skips_long: super::never,
-    },
+    daemon: super::LINE_BY_LINE,
 };
 
 /// The journal of cases.

@@ -7,7 +7,7 @@ pub mod session;
 
 use crate::journal::Journal;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{self, Event};
+use crate::journal::shape::{self, Daemon, Event};
 
 /// The daemon's journals, in the order in which verbs name them.
 pub const JOURNALS: [&Journal; 3] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL];
@@ -40,6 +40,15 @@ pub fn names(event: &Event<'_>, id: &str) -> bool {
             || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
     })
 }
+
+/// How the daemon reads a journal that it keeps without syncs and without a limit: sessions and cases.
+const LINE_BY_LINE: Daemon = Daemon {
+    trims_unicode: true,
+    stops_at_bad_utf8: true,
+    moves_tail_aside: false,
+    longest_line: None,
+    skips_long: never,
+};
 
 /// No line of a journal without a length limit is too long.
 fn never(_: &Event<'_>) -> bool {

@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::journal::json::{self, Squeeze};
 use crate::journal::live::LastWins;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Daemon, Member, Members, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Members, Need, Op, Shape, Type};
 
 /// The members of a session document, in the daemon's order.
 pub const SESSION: &[Member] = &[
@@ -37,13 +37,7 @@ static SHAPE: Shape = Shape {
             members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }],
         },
     ],
-    daemon: Daemon {
-        trims_unicode: true,
-        stops_at_bad_utf8: true,
-        moves_tail_aside: false,
-        longest_line: None,
-        skips_long: super::never,
-    },
+    daemon: super::LINE_BY_LINE,
 };
 
 /// The journal of sessions.

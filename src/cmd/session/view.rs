@@ -181,7 +181,7 @@ pub(super) fn command(context: &Context, verb: &str, scope: &Scope, id: &str) ->
 }
 
 /// Among how many sessions one that was not found is looked for under other names.
-const SUGGEST_AMONG: usize = 20_000;
+const SUGGEST_AMONG: u64 = 1_000;
 
 /// "No such session", with what else it might have been.
 pub(super) fn absent(context: &Context, loaded: &mut Loaded, scope: &Scope, id: &str) -> Result<Error> {
@@ -195,10 +195,8 @@ pub(super) fn absent(context: &Context, loaded: &mut Loaded, scope: &Scope, id: 
     let mut near = Vec::new();
     let mut elsewhere = Vec::new();
     // A script that asks whether a session exists must not wait for suggestions.
-    let mut spans = loaded.spans(&context.dir)?;
-    if spans.len() > SUGGEST_AMONG {
-        spans.clear();
-    }
+    let few = loaded.live.at_most() <= SUGGEST_AMONG;
+    let spans = if few { loaded.spans(&context.dir)? } else { Vec::new() };
     for span in spans {
         let line = loaded.opened.read(span)?;
         let Some(found) = Session::read(&line) else { continue };
