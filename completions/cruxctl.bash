@@ -559,7 +559,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__check)
-            opts="-0 -q -h --for-daemon --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
+            opts="-0 -q -h --for-daemon --full --accept --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

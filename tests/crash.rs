@@ -52,6 +52,7 @@ fn twelve() -> Vec<(String, String)> {
 fn cut_at(world: &World, records: &[(String, String)], whole: &[u8], cut: usize) {
     let before = &whole[..cut];
     world.write(JOURNAL, before);
+    world.forget();
     let (mut ids, mut end, mut torn) = (Vec::new(), 0, false);
     for (id, line) in records {
         let start = end;
@@ -539,7 +540,8 @@ fn a_replacement_whose_rename_fails_leaves_the_old_journal_and_nothing_in_quaran
         return;
     }
     for error in ["EIO", "ENOSPC"] {
-        assert_eq!(both_while_failing("rename", error), [7, 7], "{error}");
+        // The second rename of each puts its new witness in its place, on which nothing depends.
+        assert_eq!(both_while_failing("rename", error), [7, 0, 7, 0], "{error}");
     }
 }
 
@@ -616,7 +618,10 @@ fn a_replacement_is_synced_then_renamed_and_then_its_folder_is_synced() {
             world.traced(&["-e", "trace=write,ftruncate,fsync,rename,renameat,renameat2"], replacing.args, "");
         assert_eq!(traced.answer.status, 0, "{traced:?}");
         let renames = [traced.places("rename", ""), traced.places("renameat", ""), traced.places("renameat2", "")];
-        let [rename] = renames.concat()[..] else { panic!("{traced:?}") };
+        let of_journal = |place: &usize| traced.calls[*place].contains("/sessions.jsonl\")");
+        let [rename] = renames.concat().into_iter().filter(of_journal).collect::<Vec<_>>()[..] else {
+            panic!("{traced:?}")
+        };
         let ends_with_journal = traced.calls[rename].contains("/sessions.jsonl\")");
         assert!(traced.calls[rename].contains(".tmp\"") && ends_with_journal, "{traced:?}");
         let last_before = |name: &str, text: &str| traced.places(name, text).into_iter().rfind(|p| *p < rename);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cruxctl::error::Code;
 use serde_json::{Value, json};
@@ -483,6 +483,8 @@ const NOT_KNOWN: [&str; 4] = ["", "CRUXCTL_DAMAGED_OK=", "CRUXCTL_DAMAGED_OK=0",
 
 /// Holds a verb on a damaged journal against its status when the damage is known.
 fn known_damage(world: &World, line: &str, status: i32) {
+    // The first check says that it is the first.
+    world.run(&words(line)).ends(3);
     let plain = world.run(&words(line)).ends(3);
     for way in NOT_KNOWN {
         with_damaged_ok(world, line, way).ends(3);
@@ -627,8 +629,8 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
     };
     let before = stamps(&world);
     for line in [
-        "journal check",
-        "journal check --for-daemon",
+        "journal check --dry-run",
+        "journal check --dry-run --for-daemon --full",
         "journal repair",
         "journal export facts",
         "journal show sessions --line 1",
@@ -640,6 +642,12 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
         world.run(&words(line));
         assert!(stamps(&world) == before, "{line}");
     }
+    // A check keeps what it has read, beside the journals.
+    world.run(&words("journal check")).ends(3);
+    let kept = stamps(&world);
+    let made = |(path, _): &&(PathBuf, Vec<u8>)| !before.values().any(|(old, _)| old == path);
+    assert!(kept.values().filter(made).all(|(path, _)| path.starts_with(world.dir().join("cruxctl"))));
+    assert!(before.iter().all(|(time, file)| kept.get(time) == Some(file)));
     let nowhere = World::new();
     for line in [
         "journal check",

@@ -6,18 +6,25 @@ use cruxctl::journal::live::Digest;
 use cruxctl::journal::parallel::{self, Met};
 use cruxctl::journal::scan::{self, Item, Stretch};
 use cruxctl::journal::stamp::Stamp;
+use cruxctl::journal::witness::Encoder;
 use cruxctl::store::session::JOURNAL;
 use proptest::prelude::*;
 
 use crate::support::{World, session_line};
 
-/// What one thread meets, in words.
-fn alone(world: &World) -> (Vec<String>, scan::Totals) {
+/// What was met, in words, the entries that a witness keeps of the lines, and what was passed over.
+type Everything = (Vec<String>, Vec<u8>, scan::Totals);
+
+/// What one thread meets.
+fn alone(world: &World) -> Everything {
     let path = world.dir().join("sessions.jsonl");
     let file = File::open(&path).unwrap();
     let len = file.metadata().unwrap().len();
     let mut met = Vec::new();
-    let totals = scan::scan(&path, &file, JOURNAL.shape, Stretch::whole(len), &mut |item| {
+    let mut lines = Encoder::default();
+    let stretch = Stretch { hashes: true, ..Stretch::whole(len) };
+    let totals = scan::scan(&path, &file, JOURNAL.shape, stretch, &mut |item| {
+        lines.item(&item);
         match item {
             Item::Record(r) => {
                 met.push(format!("{:?}", Met::Record { span: r.span, digest: Digest::of(&r), time: Stamp::of(&r) }))
@@ -27,20 +34,23 @@ fn alone(world: &World) -> (Vec<String>, scan::Totals) {
         }
         Ok(())
     });
-    (met, totals.unwrap())
+    (met, lines.out, totals.unwrap())
 }
 
 /// What two threads meet, the file being cut into chunks of this length.
-fn together(world: &World, chunk: u64) -> (Vec<String>, scan::Totals) {
+fn together(world: &World, chunk: u64) -> Everything {
     let path = world.dir().join("sessions.jsonl");
     let file = File::open(&path).unwrap();
     let len = file.metadata().unwrap().len();
-    let mut met = Vec::new();
-    let totals = parallel::scan(&path, &file, &JOURNAL, len, chunk, &mut |m| {
-        met.push(format!("{m:?}"));
+    let (mut met, mut lines) = (Vec::new(), Vec::new());
+    let totals = parallel::scan(&path, &file, &JOURNAL, len, (chunk, true), &mut |m| {
+        match m {
+            Met::Lines(entries) => lines.extend(entries),
+            m => met.push(format!("{m:?}")),
+        }
         Ok(())
     });
-    (met, totals.unwrap())
+    (met, lines, totals.unwrap())
 }
 
 fn same(text: &[u8]) {
@@ -98,7 +108,7 @@ fn an_error_of_the_caller_ends_the_reading() {
     let file = File::open(&path).unwrap();
     let len = file.metadata().unwrap().len();
     let mut taken = 0;
-    let result = parallel::scan(&path, &file, &JOURNAL, len, 1000, &mut |_| {
+    let result = parallel::scan(&path, &file, &JOURNAL, len, (1000, false), &mut |_| {
         taken += 1;
         if taken < 10 {
             Ok(())

@@ -580,9 +580,11 @@ fn an_id_is_a_text_and_never_a_path_or_a_flag() {
     assert_eq!(world.session_ids(), want);
     let made: Vec<String> = everything(&world.beside("")).keys().map(|p| p.display().to_string()).collect();
     let inside = |p: &String| {
-        ["/data", "/data/sessions.jsonl", "/data/cruxctl", "/data/cruxctl/lock"].iter().any(|e| p.ends_with(e))
+        let index = ["/data/cruxctl/index", "/data/cruxctl/index/sessions.witness"];
+        let others = ["/data", "/data/sessions.jsonl", "/data/cruxctl", "/data/cruxctl/lock"];
+        index.iter().chain(&others).any(|e| p.ends_with(e))
     };
-    assert!(made.iter().all(inside) && made.len() == 4, "{made:?}");
+    assert!(made.iter().all(inside) && made.len() == 6, "{made:?}");
     for id in ids {
         ask_id(&world, "delete", id, &[]).ends(0);
     }

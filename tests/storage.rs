@@ -112,6 +112,9 @@ fn only_reads(world: &World, answers: &[Answer], run: &dyn Fn(&[&str]) -> Answer
         assert_eq!((answer.status, &answer.stderr), (0, &expected.stderr), "{args:?}");
         assert_eq!(answer.text(), expected.text(), "{args:?}");
     }
+    // A check that cannot keep what it has read says so, and is as good as before.
+    let check = run(&["journal", "check"]).ends(0);
+    assert!(check.stderr.contains("nothing can be kept here"), "{check:?}");
     for args in WRITERS {
         let answer = run(&[args, &["--json"]].concat());
         assert_eq!((answer.status, &*answer.code()), (7, "environment.permission"), "{args:?}: {answer:?}");

@@ -49,6 +49,10 @@ impl World {
         if let Ok(entries) = fs::read_dir(tree(path)) {
             for entry in entries {
                 let entry = entry.unwrap();
+                // What somebody has kept there who tried the tool in the tree is not part of it.
+                if entry.path().is_dir() {
+                    continue;
+                }
                 fs::write(world.dir().join(entry.file_name()), fs::read(entry.path()).unwrap()).unwrap();
             }
         }
@@ -87,6 +91,11 @@ impl World {
     /// Writes a file of the data directory.
     pub fn write(&self, file: &str, bytes: impl AsRef<[u8]>) {
         fs::write(self.dir().join(file), bytes).unwrap();
+    }
+
+    /// Lets go of what is known of the journals as they were: the next command sees them for the first time.
+    pub fn forget(&self) {
+        let _ = fs::remove_dir_all(self.dir().join("cruxctl/index"));
     }
 
     /// The bytes of a file of the data directory; none where it is missing.
@@ -463,7 +472,7 @@ pub const READERS: [&[&str]; 13] = [
     &["session", "put", "new", "--file", "state", "--dry-run"],
     &["session", "delete", "a", "--dry-run"],
     &["session", "reap", "--dry-run"],
-    &["journal", "check"],
+    &["journal", "check", "--dry-run"],
     &["journal", "export", "sessions"],
     &["journal", "show", "sessions", "--id", "a"],
     &["journal", "show", "sessions", "--line", "1"],

@@ -19,8 +19,11 @@ use clap::{Args, Parser, Subcommand};
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
 use crate::journal::Journal;
+use crate::journal::append::Appended;
 use crate::journal::files::DataDir;
+use crate::journal::lock::Lock;
 use crate::journal::replay::Seen;
+use crate::journal::table::Table;
 use crate::render::{Format, Printer, Settings};
 use crate::store::scope::Scope;
 
@@ -195,6 +198,37 @@ impl Context {
             let text = format!("{}: the daemon would lose or stumble over {places}", journal.file);
             self.printer.warn(&text, &[format!("cruxctl journal check {} --for-daemon", journal.name)]);
         }
+    }
+
+    /// The live records of a journal, opened without a lock. `answers`: what is read is the answer, so that damage
+    /// counts, and it is kept for the next command.
+    pub fn table(&mut self, journal: &'static Journal, answers: bool) -> Result<Table> {
+        if !self.dir.root.exists() {
+            let text = format!("there is no data directory {}; the first write makes it", self.dir.root.display());
+            self.printer.note(&text);
+        }
+        let mut table = Table::open(&self.dir, journal)?;
+        if answers && let Some(note) = table.keep() {
+            self.printer.note(note);
+        }
+        self.tell_damage(journal, &table.seen, answers);
+        Ok(table)
+    }
+
+    /// The lock, and the live records of a journal behind it, for a verb that decides by what is there.
+    pub fn locked(&mut self, journal: &'static Journal) -> Result<(Lock, Table)> {
+        let (lock, table) = Table::lock(&self.dir, journal, self.lock_timeout)?;
+        self.tell_damage(journal, &table.seen, false);
+        Ok((lock, table))
+    }
+
+    /// Appends records behind the lock, and says what happened on the way.
+    pub fn append(&mut self, lock: &Lock, table: Table, lines: &[Vec<u8>]) -> Result<Appended> {
+        let appended = table.append(lock, lines, self.sync)?;
+        for note in &appended.notes {
+            self.printer.note(note);
+        }
+        Ok(appended)
     }
 
     /// Ends the command: what damage the answer met, and why there is none.

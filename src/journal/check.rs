@@ -1,22 +1,36 @@
-//! Check: one pass over a journal that changes nothing and leaves nothing out.
+//! Check: one pass over a journal that leaves nothing out and changes nothing in it. What it has read is kept beside it.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
-use super::Journal;
+use super::audit::{self, Verdict};
 use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
+use super::index::{self, Index};
+use super::lock::Lock;
 use super::parallel::Met;
 use super::quarantine::{self, Held};
 use super::replace;
-use super::replay::{self, Seen};
+use super::replay::{self, Opened, Seen};
 use super::scan::Bytes;
 use super::stamp::Stamp;
+use super::witness::{self, Found};
+use super::{Journal, Replay};
 use crate::error::Result;
 
 /// How many lines with possible records are named.
 const POSSIBLE_LINES: usize = 64;
+
+/// After how many bytes progress is told.
+const PROGRESS: u64 = 16 << 20;
+
+/// How long the lock is waited for to keep what was read.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many ids that are gone a note names.
+const GONE: usize = 20;
 
 /// What a journal comes to.
 #[derive(Debug)]
@@ -45,6 +59,8 @@ pub struct Summary {
     pub held: Option<Held>,
     /// The file's mode, where others than the owner may read or write it.
     pub loose_mode: Option<u32>,
+    /// How it stands to its witness.
+    pub witness: Witnessed,
     /// What is odd and harmless: what the daemon reads and then skips by a rule of its own, and clocks.
     pub notes: Vec<String>,
 }
@@ -80,31 +96,46 @@ impl Clock {
     }
 }
 
-/// Checks one journal at `now`, an RFC 3339 time in UTC. Every finding goes to `finding` as it is met; `progress` hears
-/// how many bytes are read.
+/// How a journal is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'o> {
+    /// Read every byte, also where the witness knows it.
+    pub full: bool,
+    /// Take the journal as it is as the new baseline.
+    pub accept: bool,
+    /// Keep what was read: witness and index.
+    pub keep: bool,
+    /// Now, as an RFC 3339 time in UTC.
+    pub now: &'o str,
+}
+
+/// Checks one journal. Every finding goes to `finding` as it is met; `progress` hears how many bytes are read.
 pub fn check(
     dir: &DataDir,
     journal: &Journal,
-    now: &str,
+    options: Options<'_>,
     finding: &mut dyn FnMut(&Finding) -> Result<()>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Summary> {
+    // The witness first: a journal that is opened later has at least what it knows.
+    let found = witness::open(dir, journal);
     let opened = replay::open(dir, journal)?;
     let mut replay = (journal.replay)();
     let (mut record_bytes, mut damaged_bytes) = (0, 0);
     let mut possible = Vec::new();
     let mut daemon = BTreeSet::new();
-    let mut records = 0u64;
     let mut clock = Clock::default();
-    let now = Stamp::parse(now.as_bytes());
-    let seen = opened.replay(journal, replay.as_mut(), &mut |met| {
+    let now = Stamp::parse(options.now.as_bytes());
+    let how = audit::Options { full: options.full, afresh: options.accept };
+    let mut read = 0;
+    let (mut seen, outcome) = audit::read(dir, journal, &opened, &found, how, replay.as_mut(), &mut |met| {
         match met {
             Met::Record { span, time, .. } => {
                 record_bytes += span.len;
                 clock.see(*time, now);
-                records += 1;
-                if records.is_multiple_of(4096) {
-                    progress(span.offset, opened.len);
+                if span.offset - read >= PROGRESS {
+                    read = span.offset;
+                    progress(read, opened.len);
                 }
             }
             Met::Finding(found, bytes) => {
@@ -117,6 +148,7 @@ pub fn check(
                 daemon.insert(found.reaction);
                 finding(found)?;
             }
+            Met::Lines(_) => {}
         }
         Ok(())
     })?;
@@ -124,6 +156,18 @@ pub fn check(
         Some(file) => Some(files::metadata(file, &opened.path)?.permissions().mode() & 0o777),
         None => None,
     };
+    let mut notes = [replay.notes(), clock.notes()].concat();
+    // What is accepted is told once more and counts no longer.
+    if !options.accept {
+        seen.add(Seen { in_progress: seen.in_progress, ..outcome.told.clone() });
+    }
+    let against = outcome.told.damage;
+    let witness =
+        Witnessed { known: outcome.known, against, accepted: options.accept, verdict: outcome.verdict.clone() };
+    notes.extend(witness.note(&outcome, dir, journal));
+    if options.keep {
+        notes.extend(keep(dir, journal, &opened, &found, outcome, replay.as_ref(), &seen, options)?);
+    }
     Ok(Summary {
         journal: journal.name,
         exists: opened.file.is_some(),
@@ -137,8 +181,126 @@ pub fn check(
         possible,
         held: quarantine::held(dir, journal),
         loose_mode: mode.filter(|mode| mode & 0o077 != 0),
-        notes: [replay.notes(), clock.notes()].concat(),
+        witness,
+        notes,
     })
+}
+
+/// Keeps what was read for the next command: the witness, and the index of a long journal. What cannot be kept is
+/// said, and is an error only where the operator asked for it.
+#[expect(clippy::too_many_arguments, reason = "it takes apart what a check has put together")]
+fn keep(
+    dir: &DataDir,
+    journal: &Journal,
+    opened: &Opened,
+    found: &Found,
+    outcome: audit::Outcome,
+    replay: &dyn Replay,
+    seen: &Seen,
+    options: Options<'_>,
+) -> Result<Vec<String>> {
+    let live = replay.last_wins().filter(|_| opened.len >= index::WORTH_IT);
+    let kept = live.and_then(|_| Index::open(dir, journal, opened, false));
+    let wrong = match (&kept, live) {
+        (Some(index), Some(live)) if options.full => index.differs(opened, live),
+        _ => 0,
+    };
+    // An index remembers what was found: what is accepted must go from it.
+    let wants_index = live.is_some() && (kept.is_none() || wrong > 0 || options.accept);
+    if !outcome.keeps(options.accept) && !wants_index {
+        return Ok(Vec::new());
+    }
+    let mut notes = Vec::new();
+    if wrong > 0 {
+        notes.push(format!("the index was wrong about {wrong} ids and is made anew"));
+    }
+    // Without a folder for it nothing is kept; a lock that others hold is not waited for long.
+    if !options.accept && !dir.can_make(&index::folder(dir)) {
+        notes.push("nothing can be kept here: every check reads every byte, and nothing vouches for them".to_owned());
+        return Ok(notes);
+    }
+    let lock = match Lock::take(dir, PATIENCE) {
+        Ok(lock) => lock,
+        Err(error) if options.accept => return Err(error),
+        Err(_) => return Ok(notes),
+    };
+    match outcome.keep(dir, journal, opened, found, options.accept, &lock) {
+        Err(error) if options.accept => return Err(error),
+        Err(error) => notes.push(error.message),
+        Ok(()) => {}
+    }
+    if let Some(live) = live.filter(|_| wants_index) {
+        index::build(dir, journal, opened, live, seen, &lock);
+    }
+    Ok(notes)
+}
+
+/// How a journal stands to its witness.
+#[derive(Debug)]
+pub struct Witnessed {
+    /// Bytes that were as the witness knows them.
+    pub known: u64,
+    /// Findings of the witness.
+    pub against: u64,
+    /// Whether the journal as it is was taken as the new baseline.
+    pub accepted: bool,
+    verdict: Verdict,
+}
+
+impl Witnessed {
+    /// One word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match (&self.verdict, self.accepted) {
+            (_, true) => "accepted",
+            (Verdict::New, _) => "new",
+            (Verdict::Unreadable(_), _) => "unreadable",
+            (Verdict::Intact, _) => "intact",
+            (Verdict::Against, _) => "against",
+            (Verdict::Replaced { .. }, _) => "replaced",
+        }
+    }
+
+    /// Whether the operator has to decide before the witness goes on.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        let waits = match &self.verdict {
+            Verdict::Against | Verdict::Unreadable(_) => true,
+            Verdict::Replaced { gone_ids, .. } => *gone_ids > 0,
+            Verdict::New | Verdict::Intact => false,
+        };
+        waits && !self.accepted
+    }
+
+    fn note(&self, outcome: &audit::Outcome, dir: &DataDir, journal: &Journal) -> Option<String> {
+        let path = witness::path(dir, journal);
+        match &self.verdict {
+            Verdict::Unreadable(why) => Some(format!("the witness {} cannot be read: {why}", path.display())),
+            Verdict::Replaced { same: true, .. } => None,
+            Verdict::Replaced { gone_ids: 0, .. } => Some(
+                "the file was replaced since it was last checked, by a compaction or a copy; every id that was live is \
+                 still there"
+                    .to_owned(),
+            ),
+            Verdict::Replaced { gone, gone_ids, .. } => {
+                let shown: Vec<String> = gone.iter().take(GONE).map(|id| format!("{id:?}")).collect();
+                let more = gone_ids - shown.len() as u64;
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                Some(format!(
+                    "the file was replaced since it was last checked; {gone_ids} ids that were live are not in it any \
+                     more: {}{more}",
+                    shown.join(", ")
+                ))
+            }
+            Verdict::Intact if outcome.unread > 0 && !Lock::held(dir) => Some(format!(
+                "the last {} bytes of the witness {} were never finished: it vouches for the first {} bytes",
+                outcome.unread,
+                path.display(),
+                outcome.known
+            )),
+            _ => None,
+        }
+    }
 }
 
 impl Summary {
@@ -146,6 +308,12 @@ impl Summary {
     #[must_use]
     pub fn bad(&self, for_daemon: bool) -> bool {
         self.seen.damage > 0 || (for_daemon && self.seen.daemon + self.seen.foreign > 0)
+    }
+
+    /// Findings that count and that only the witness has.
+    #[must_use]
+    pub fn against(&self) -> u64 {
+        if self.witness.accepted { 0 } else { self.witness.against }
     }
 
     /// The severest kind of finding there is.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::Journal;
+use super::audit::{self, Verdict};
 use super::files::DataDir;
 use super::finding::Span;
 use super::live::IdKey;
@@ -11,6 +12,7 @@ use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
 use super::scan::{Item, Stretch};
 use super::split::event_id;
+use super::witness;
 use crate::error::{Code, Error, Result};
 
 /// What a compaction comes to.
@@ -30,8 +32,28 @@ pub struct Compaction {
     pub carried_over: u64,
 }
 
+/// Refuses to compact a journal that is not what it was when it was validated: what is missing could not be told from
+/// what was dropped.
+fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> {
+    let (verdict, told) = audit::verdict(dir, journal, opened)?;
+    let what = match (verdict, told.first.first()) {
+        (Verdict::Against, Some(finding)) => {
+            format!("line {}, byte {}: {}", finding.line, finding.span.offset, finding.class.name())
+        }
+        (Verdict::Replaced { gone_ids: 1.., .. }, _) => "it was replaced, and ids are gone".to_owned(),
+        _ => return Ok(()),
+    };
+    let message = format!(
+        "{} is not what it was when it was validated ({what}); compaction would make that final, so nothing was changed",
+        opened.path.display()
+    );
+    let hint = format!("cruxctl journal check {}", journal.name);
+    Err(Error::new(Code::RefusedDamage, message).hint(hint))
+}
+
 /// What a compaction would do. A damaged journal is refused: repair first.
-pub fn plan(opened: &Opened, journal: &Journal) -> Result<Compaction> {
+pub fn plan(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<Compaction> {
+    vouched_for(dir, opened, journal)?;
     walk(opened, journal, &mut |_| Ok(()))
 }
 
@@ -39,7 +61,7 @@ pub fn plan(opened: &Opened, journal: &Journal) -> Result<Compaction> {
 pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result<Compaction> {
     let opened = replay::open_locked(dir, journal, lock)?;
     replace::remove_leftovers(&opened.path, lock)?;
-    let mut compaction = plan(&opened, journal)?;
+    let mut compaction = plan(dir, &opened, journal)?;
     let Some(old) = opened.file.as_ref().filter(|_| compaction.before_bytes != compaction.after_bytes) else {
         return Ok(compaction);
     };
@@ -49,6 +71,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         copy.write(b"\n")
     })?;
     compaction.carried_over = copy.commit(&mut || ())?;
+    witness::begin_anew(dir, journal, lock);
     Ok(compaction)
 }
 
@@ -123,7 +146,7 @@ fn keeps_the_daemons_version(opened: &Opened, journal: &Journal, unread: &HashSe
             } else if live.binary_search_by_key(&record.span.offset, |span| span.offset).is_ok()
                 && read.contains(&IdKey::of(&id))
             {
-                lost.get_or_insert(id);
+                lost.get_or_insert_with(|| id.into_owned());
             }
             Ok(())
         },

@@ -23,6 +23,10 @@ pub enum Class {
     WrongType,
     /// A member of the event or record occurs twice.
     DuplicateMember,
+    /// Records that were validated are no longer there.
+    RecordsMissing,
+    /// Bytes that were validated are others now.
+    Changed,
     /// The last record has no line end.
     NoFinalNewline,
     /// A UTF-8 byte order mark.
@@ -54,7 +58,7 @@ pub enum Severity {
 
 impl Class {
     /// Every class, in the order of the manual.
-    pub const ALL: [Class; 18] = [
+    pub const ALL: [Class; 20] = [
         Class::TornTail,
         Class::Welded,
         Class::NulGap,
@@ -65,6 +69,8 @@ impl Class {
         Class::MissingMember,
         Class::WrongType,
         Class::DuplicateMember,
+        Class::RecordsMissing,
+        Class::Changed,
         Class::NoFinalNewline,
         Class::Bom,
         Class::TooDeep,
@@ -89,6 +95,8 @@ impl Class {
             Class::MissingMember => "missing-member",
             Class::WrongType => "wrong-type",
             Class::DuplicateMember => "duplicate-member",
+            Class::RecordsMissing => "records-missing",
+            Class::Changed => "changed",
             Class::NoFinalNewline => "no-final-newline",
             Class::Bom => "bom",
             Class::TooDeep => "too-deep",
@@ -106,6 +114,12 @@ impl Class {
         matches!(self, Class::TooDeep | Class::NumberOutOfRange | Class::LoneSurrogate | Class::TooLong)
     }
 
+    /// Whether it is about what was there before: only a witness can tell.
+    #[must_use]
+    pub fn is_of_witness(self) -> bool {
+        matches!(self, Class::RecordsMissing | Class::Changed)
+    }
+
     /// What it is, in the words of the manual.
     #[must_use]
     pub fn what(self) -> &'static str {
@@ -120,6 +134,8 @@ impl Class {
             Class::MissingMember => "a member that the op needs is absent",
             Class::WrongType => "a member is of a type that the op does not take",
             Class::DuplicateMember => "a member of the event or record occurs twice",
+            Class::RecordsMissing => "records that were validated are no longer there",
+            Class::Changed => "bytes that were validated are others now",
             Class::NoFinalNewline => "the last line has no line end",
             Class::Bom => "a UTF-8 byte order mark",
             Class::TooDeep => "more than 127 open arrays and objects",
@@ -144,7 +160,9 @@ impl Class {
             | Class::TrailingBytes
             | Class::MissingMember
             | Class::WrongType
-            | Class::DuplicateMember => Severity::Damage,
+            | Class::DuplicateMember
+            | Class::RecordsMissing
+            | Class::Changed => Severity::Damage,
             Class::NoFinalNewline
             | Class::Bom
             | Class::TooDeep
@@ -174,6 +192,8 @@ impl Severity {
 pub enum Reaction {
     /// Reads past it and loses nothing.
     Keeps,
+    /// Reads what is there, and does not know what was.
+    DoesNotNotice,
     /// Moves the unterminated tail to a file of its own.
     MovesAside,
     /// Skips the line and whatever lies on it.
@@ -194,6 +214,7 @@ impl Reaction {
             Reaction::Keeps => "keeps",
             Reaction::MovesAside => "moves-aside",
             Reaction::LosesLine => "loses-line",
+            Reaction::DoesNotNotice => "does-not-notice",
             Reaction::LosesNextAppend => "loses-next-append",
             Reaction::LosesLineAndNextAppend => "loses-line-and-next-append",
             Reaction::DoesNotStart => "does-not-start",
@@ -207,6 +228,7 @@ impl Reaction {
             Reaction::Keeps => "keeps it",
             Reaction::MovesAside => "moves the unterminated tail aside when it starts",
             Reaction::LosesLine => "loses the line",
+            Reaction::DoesNotNotice => "does not notice",
             Reaction::LosesNextAppend => "keeps it, but welds its next append on, and then loses both",
             Reaction::LosesLineAndNextAppend => "loses the line, and its next append, which it welds on",
             Reaction::DoesNotStart => "does not start",

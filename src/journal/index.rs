@@ -170,6 +170,18 @@ impl Index {
         Ok(live)
     }
 
+    /// About how many ids it says otherwise than a replay of the journal, as it was opened. An index that was brought
+    /// further meanwhile says nothing about that.
+    #[must_use]
+    pub fn differs(&self, opened: &Opened, live: &LastWins) -> u64 {
+        if self.header.validated != opened.len {
+            return 0;
+        }
+        let Ok(places) = self.places() else { return live.live().max(1) };
+        let same = places.iter().filter(|(key, place)| live.at(*key).is_some_and(|at| at == place.span())).count();
+        (live.live().max(places.len() as u64)) - same as u64
+    }
+
     /// Writes what a record has changed.
     fn put(&mut self, digest: &Digest) -> io::Result<()> {
         let mut fresh = false;
@@ -245,46 +257,16 @@ impl Indexed {
         Ok(spans)
     }
 
+    /// How many live ids there are at the most.
+    #[must_use]
+    pub fn at_most(&self) -> u64 {
+        self.index.header.used + self.newer.len() as u64
+    }
+
     /// How many bytes lie behind the validated end.
     #[must_use]
     pub fn behind(&self, opened: &Opened) -> u64 {
         opened.len.saturating_sub(self.index.header.validated)
-    }
-}
-
-/// The live records of a journal: replayed from all of it, or looked up in its index.
-#[derive(Debug)]
-pub enum Live {
-    /// Replayed.
-    Replayed(LastWins),
-    /// Looked up.
-    Indexed(Box<Indexed>),
-}
-
-impl Live {
-    /// How many live records there are at the most.
-    #[must_use]
-    pub fn at_most(&self) -> u64 {
-        match self {
-            Live::Replayed(live) => live.live(),
-            Live::Indexed(live) => live.index.header.used + live.newer.len() as u64,
-        }
-    }
-
-    /// The place of a live id; an error where the index cannot be read.
-    pub fn get(&self, id: &str) -> io::Result<Option<Span>> {
-        match self {
-            Live::Replayed(live) => Ok(live.get(id)),
-            Live::Indexed(live) => live.get(id),
-        }
-    }
-
-    /// The live records' places, in the order of the file; an error where the index cannot be read.
-    pub fn spans(&self) -> io::Result<Vec<Span>> {
-        match self {
-            Live::Replayed(live) => Ok(live.spans()),
-            Live::Indexed(live) => live.spans(),
-        }
     }
 }
 

@@ -141,7 +141,13 @@ impl LastWins {
     /// The place of a live id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Span> {
-        self.map.get(&IdKey::of(id)).map(|place| place.span())
+        self.at(IdKey::of(id))
+    }
+
+    /// The place of the live id with this key.
+    #[must_use]
+    pub fn at(&self, key: IdKey) -> Option<Span> {
+        self.map.get(&key).map(|place| place.span())
     }
 }
 
@@ -166,6 +172,10 @@ impl Replay for LastWins {
 
     fn live(&self) -> u64 {
         self.map.len() as u64
+    }
+
+    fn last_wins(&self) -> Option<&LastWins> {
+        Some(self)
     }
 
     fn live_bytes(&self) -> u64 {

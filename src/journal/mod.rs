@@ -5,10 +5,12 @@
 //! records from wreckage in a line that is not simply one record; [`scan`] streams a file through both; [`finding`]
 //! names what can be wrong. [`files`] knows where things lie and whose they are; [`lock`] keeps writers apart;
 //! [`mod@append`] writes; [`mod@replay`] reads a journal for a verb, on
-//! two threads ([`parallel`]) where it is long; [`index`] keeps what was read; [`check`], [`repair`] and [`compact`] are the operator's;
+//! two threads ([`parallel`]) where it is long; [`index`] keeps where live records lie, [`witness`] what the journal had,
+//! and [`audit`] holds the journal against it; [`table`] is a journal's live records as a verb sees them; [`check`], [`repair`] and [`compact`] are the operator's;
 //! [`replace`] and [`quarantine`] see to it that no byte is destroyed.
 
 pub mod append;
+pub mod audit;
 pub mod check;
 pub mod compact;
 pub mod files;
@@ -27,6 +29,8 @@ pub mod scan;
 pub mod shape;
 pub mod split;
 pub mod stamp;
+pub mod table;
+pub mod witness;
 
 pub use finding::{Class, Finding, Reaction, Severity, Span};
 
@@ -59,6 +63,10 @@ pub trait Replay {
     fn live(&self) -> u64;
     /// How many bytes the live records take.
     fn live_bytes(&self) -> u64;
+    /// The live ids and their places, where the last record of each wins.
+    fn last_wins(&self) -> Option<&live::LastWins> {
+        None
+    }
     /// The live records' places, in the order of the file.
     fn spans(&self) -> Vec<Span>;
     /// What the daemon reads and then skips by a rule of its own, in words.

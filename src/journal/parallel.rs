@@ -18,6 +18,7 @@ use super::finding::{Finding, Span};
 use super::live::Digest;
 use super::scan::{self, Bytes, Item, Stretch, Totals};
 use super::stamp::Stamp;
+use super::witness::Encoder;
 use crate::error::{Code, Error, Result};
 
 /// How much of the file is one chunk.
@@ -49,6 +50,9 @@ pub enum Met {
     },
     /// A finding.
     Finding(Box<Finding>, Bytes),
+    /// The entries for the witness of the lines since the last, where they are wanted. They come behind what those
+    /// lines hold.
+    Lines(Vec<u8>),
 }
 
 /// A process that may not have this much address space reads on one thread: each thread's allocator sets some 64 MiB of
@@ -113,19 +117,20 @@ struct Source<'s> {
     journal: &'s Journal,
     len: u64,
     size: u64,
+    lines: bool,
 }
 
 /// Reads the first `len` bytes of a journal, in chunks of `size` bytes, and hands everything to `take`, in the order of
-/// the file.
+/// the file. `lines`: the lines' entries as well.
 pub fn scan(
     path: &Path,
     file: &File,
     journal: &Journal,
     len: u64,
-    size: u64,
+    (size, lines): (u64, bool),
     take: &mut dyn FnMut(Met) -> Result<()>,
 ) -> Result<Totals> {
-    let source = Source { path, file, journal, len, size };
+    let source = Source { path, file, journal, len, size, lines };
     let chunks = len.div_ceil(size);
     let next = AtomicU64::new(0);
     let turn = Turn { state: Mutex::new(State { taken: 0, stop: false }), changed: Condvar::new() };
@@ -219,14 +224,18 @@ fn give(part: Part, totals: &mut Totals, take: &mut dyn FnMut(Met) -> Result<()>
 
 /// Reads the lines that begin in a chunk. What is too much to be kept goes to `full`; the last part is the answer.
 fn chunk(source: Source<'_>, index: u64, full: &mut dyn FnMut(Vec<Met>) -> Result<()>) -> Result<Part> {
-    let Source { path, file, journal, len, size } = source;
+    let Source { path, file, journal, len, size, lines } = source;
     let end = ((index + 1) * size).min(len);
     let Some(from) = first_line(path, file, index * size, end)? else {
         return Ok(Part { chunk: index, met: Vec::new(), lines: Some(0) });
     };
     let (mut met, mut weight) = (Vec::new(), 0);
-    let stretch = Stretch { from, lines_before: 0, to: len, lines_until: end };
+    let stretch = Stretch { from, lines_before: 0, to: len, lines_until: end, hashes: lines };
+    let mut encoder = Encoder::default();
     let totals = scan::scan(path, file, journal.shape, stretch, &mut |item| {
+        if lines {
+            encoder.item(&item);
+        }
         match item {
             Item::Record(record) => {
                 let (digest, time) = (Digest::of(&record), Stamp::of(&record));
@@ -241,10 +250,16 @@ fn chunk(source: Source<'_>, index: u64, full: &mut dyn FnMut(Vec<Met>) -> Resul
         }
         if weight >= WEIGHT {
             weight = 0;
+            if !encoder.out.is_empty() {
+                met.push(Met::Lines(std::mem::take(&mut encoder.out)));
+            }
             full(std::mem::take(&mut met))?;
         }
         Ok(())
     })?;
+    if !encoder.out.is_empty() {
+        met.push(Met::Lines(encoder.out));
+    }
     Ok(Part { chunk: index, met, lines: Some(totals.lines) })
 }
 

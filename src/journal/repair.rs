@@ -4,6 +4,10 @@
 //! it, the walk is done again behind the lock, into a copy, and the copy is checked before it takes the journal's
 //! place.
 
+use std::fs;
+use std::path::PathBuf;
+
+use super::audit::{self, Verdict};
 use super::files::DataDir;
 use super::finding::{Class, Finding, Reaction, Severity, Span};
 use super::lock::Lock;
@@ -11,6 +15,7 @@ use super::quarantine::Quarantine;
 use super::replace::{self, Replacement};
 use super::replay::{self, Opened, Seen};
 use super::scan::{self, Bytes, Item, Stretch};
+use super::witness;
 use super::{Journal, Replay};
 use crate::error::{Code, Error, Result};
 
@@ -159,7 +164,7 @@ impl Walk<'_> {
                 Some((class, line_start)) => self.remove(self.with_space(*span, line_start), *line, class),
                 None => self.keep(span.offset, *line),
             },
-            Item::LineEnd { line, end, terminated } => self.line_end(*line, *end, *terminated),
+            Item::LineEnd { line, span, terminated, .. } => self.line_end(*line, span.end(), *terminated),
         }
     }
 
@@ -274,11 +279,13 @@ pub struct Repaired {
     /// The plan that was carried out.
     pub plan: Plan,
     /// The quarantine's manifest; `None` where nothing had to be done.
-    pub manifest: Option<std::path::PathBuf>,
+    pub manifest: Option<PathBuf>,
     /// Bytes that a daemon wrote meanwhile and that were carried over.
     pub carried_over: u64,
     /// What went wrong when the repaired copy was already in the journal's place.
     pub unsettled: Option<Error>,
+    /// Where the witness of before is kept, because it spoke against the journal.
+    pub witness: Option<PathBuf>,
 }
 
 /// Refuses a plan that was told to take a record where none is to take.
@@ -304,8 +311,9 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     replace::remove_leftovers(&opened.path, lock)?;
     let mut planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
-        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0, unsettled: None });
+        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0, unsettled: None, witness: None });
     };
+    let (verdict, _) = audit::verdict(dir, journal, &opened)?;
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
     let manifest = quarantine.manifest_path.clone();
     let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, &naming.tag)?;
@@ -330,13 +338,22 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     // With what was taken, which the plan could not count.
     planned.live = prove(journal, &mut copy, &planned)?;
     quarantine.finish(planned.before_bytes, planned.after_bytes())?;
+    // What speaks against the journal is kept with what is taken out of it.
+    let witness = matches!(verdict, Verdict::Against | Verdict::Unreadable(_)).then(|| quarantine.witness_path());
+    if let Some(kept) = &witness {
+        witness::copy(dir, journal, kept)?;
+    }
     // Until the copy is in the journal's place, the bytes are still there, and are not in quarantine.
     let (carried_over, unsettled) = match copy.commit(&mut || quarantine.keep()) {
         Ok(carried_over) => (carried_over, None),
         Err(error) if error.code == Code::UnknownWrite => (0, Some(error)),
-        Err(error) => return Err(error),
+        Err(error) => {
+            let _ = witness.map(fs::remove_file);
+            return Err(error);
+        }
     };
-    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over, unsettled })
+    witness::begin_anew(dir, journal, lock);
+    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over, unsettled, witness })
 }
 
 /// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.

@@ -11,6 +11,7 @@ use super::lock::Lock;
 use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
 use super::stamp::Stamp;
+use super::witness::Encoder;
 use super::{Journal, Replay};
 use crate::error::{Error, Result};
 
@@ -22,6 +23,9 @@ const NAMED: usize = 3;
 const LOOKS: u32 = 3;
 const LOOKS_AT_A_WRITER: u32 = 25;
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How many bytes of entries are handed out at once.
+const ENTRIES: usize = 1 << 16;
 
 /// A writer's unfinished record is not older than this.
 const FRESH: Duration = Duration::from_secs(60);
@@ -61,7 +65,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn count(&mut self, finding: &Finding) {
+    /// Counts a finding.
+    pub fn count(&mut self, finding: &Finding) {
         match finding.class.severity() {
             Severity::Damage => {
                 self.damage += 1;
@@ -138,6 +143,18 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
     Ok(opened)
 }
 
+/// Replays an item, and hands it out as what two threads would have met.
+pub fn meet(item: &Item<'_>, replay: &mut dyn Replay, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<()> {
+    match item {
+        Item::Record(record) => {
+            replay.record(record);
+            take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
+        }
+        Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
+        Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
+    }
+}
+
 impl Opened {
     /// Scans the journal, hands every record to `record` and every finding to `finding`, and counts.
     pub fn scan(
@@ -178,41 +195,55 @@ impl Opened {
         Ok(seen)
     }
 
-    /// Replays the journal, and hands out what it met. Long journals are read on two threads.
+    /// Replays the journal, and hands out what it met. Long journals are read on two threads. `lines`: the entries that
+    /// a witness keeps of the lines as well.
     pub fn replay(
         &self,
         journal: &Journal,
         replay: &mut dyn Replay,
+        lines: bool,
         take: &mut dyn FnMut(&Met) -> Result<()>,
     ) -> Result<Seen> {
         match &self.file {
             Some(file) if parallel::worth_it(journal, self.len) => {
                 let mut seen = Seen::default();
-                let totals = parallel::scan(&self.path, file, journal, self.len, parallel::CHUNK, &mut |met| {
-                    match &met {
-                        Met::Record { digest, .. } => {
-                            seen.records += 1;
-                            digest.iter().for_each(|digest| replay.fold(digest));
+                let totals =
+                    parallel::scan(&self.path, file, journal, self.len, (parallel::CHUNK, lines), &mut |met| {
+                        match &met {
+                            Met::Record { digest, .. } => {
+                                seen.records += 1;
+                                digest.iter().for_each(|digest| replay.fold(digest));
+                            }
+                            Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
+                                seen.in_progress = Some(finding.span);
+                                return Ok(());
+                            }
+                            Met::Finding(finding, _) => seen.count(finding),
+                            Met::Lines(_) => {}
                         }
-                        Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
-                            seen.in_progress = Some(finding.span);
-                            return Ok(());
-                        }
-                        Met::Finding(finding, _) => seen.count(finding),
-                    }
-                    take(&met)
-                })?;
+                        take(&met)
+                    })?;
                 seen.totals = totals;
                 Ok(seen)
             }
-            _ => self.scan_items(journal, Stretch::whole(self.len), &mut |item| match item {
-                Item::Record(record) => {
-                    replay.record(record);
-                    take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
+            _ => {
+                let mut encoder = Encoder::default();
+                let stretch = Stretch { hashes: lines, ..Stretch::whole(self.len) };
+                let seen = self.scan_items(journal, stretch, &mut |item| {
+                    meet(item, replay, take)?;
+                    if lines {
+                        encoder.item(item);
+                    }
+                    if encoder.out.len() >= ENTRIES {
+                        take(&Met::Lines(std::mem::take(&mut encoder.out)))?;
+                    }
+                    Ok(())
+                })?;
+                if !encoder.out.is_empty() {
+                    take(&Met::Lines(encoder.out))?;
                 }
-                Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
-                Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
-            }),
+                Ok(seen)
+            }
         }
     }
 
@@ -246,6 +277,12 @@ impl Opened {
             Some(file) => files::read_span(file, &self.path, span),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Fills `bytes` from an offset on.
+    pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.read_exact_at(bytes, offset).map_err(|e| Error::io("read", &self.path, &e))
     }
 
     /// Hands out the bytes of a span piece by piece.

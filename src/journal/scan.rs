@@ -3,6 +3,7 @@
 //! Memory is bounded by the longest line, and a run of NUL bytes counts for nothing. Each line is read once. A line
 //! that is exactly one record takes the short way; everything else goes through [`super::split`].
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -13,6 +14,7 @@ use super::json::Quirks;
 use super::read::{self, Reading};
 use super::shape::{Event, Shape};
 use super::split::{self, Around, Bad, Part};
+use super::witness::LineHash;
 use crate::error::{Code, Error, Result};
 
 /// How much is read at once.
@@ -44,14 +46,18 @@ pub enum Item<'a> {
     },
     /// Something wrong with a place. A finding about bytes that are read comes before their record.
     Finding(Finding, Bytes),
-    /// The end of a line that was not simply one record, or of the last line where its line end is missing.
+    /// The end of a line.
     LineEnd {
         /// Line, from 1.
         line: u64,
-        /// Offset behind its last byte and its line end.
-        end: u64,
-        /// Whether the line end is there.
+        /// All of its bytes, with the line end.
+        span: Span,
+        /// Whether the line end is there; only the last line can lack it.
         terminated: bool,
+        /// Whether it is one record and its line end, with nothing around them and nothing found.
+        simple: bool,
+        /// The hash of its bytes ([`super::witness`]), where the scan was asked for it; else 0.
+        hash: u64,
     },
 }
 
@@ -97,13 +103,15 @@ pub struct Stretch {
     pub to: u64,
     /// No line that begins here or further on is read; the last one is read to its end.
     pub lines_until: u64,
+    /// Whether each line's bytes are hashed.
+    pub hashes: bool,
 }
 
 impl Stretch {
     /// The first `len` bytes of a journal.
     #[must_use]
     pub fn whole(len: u64) -> Stretch {
-        Stretch { from: 0, lines_before: 0, to: len, lines_until: u64::MAX }
+        Stretch { from: 0, lines_before: 0, to: len, lines_until: u64::MAX, hashes: false }
     }
 }
 
@@ -119,7 +127,7 @@ pub fn scan(
         return Ok(Totals::default());
     }
     let mut buffer: Vec<u8> = vec![0; BLOCK];
-    let mut line = Line::new(shape, stretch.from, stretch.lines_before + 1);
+    let mut line = Line::new(shape, stretch.from, stretch.lines_before + 1, stretch.hashes);
     // buffer[lo..hi] is read and not yet used; its first byte lies at `at` in the file.
     let (mut lo, mut hi, mut at) = (0, 0, stretch.from);
     let mut seen = 0;
@@ -128,9 +136,10 @@ pub fn scan(
             let end = lo + seen + n;
             line.end(&buffer[lo..end], at, true, take)?;
             at += (end + 1 - lo) as u64;
+            line.tell_end(&buffer[lo..=end], at, true, take)?;
             lo = end + 1;
             seen = 0;
-            line = Line::new(shape, at, line.number + 1);
+            line = Line::new(shape, at, line.number + 1, stretch.hashes);
             if at >= stretch.lines_until {
                 return Ok(Totals { bytes: at - stretch.from, lines: line.number - 1 - stretch.lines_before });
             }
@@ -155,6 +164,7 @@ pub fn scan(
                 from += zero + zeros;
             }
             if from > 0 {
+                line.hash.iter_mut().for_each(|hash| hash.write(&buffer[..from]));
                 lo = from;
                 at += from as u64;
                 seen = hi - from;
@@ -187,6 +197,7 @@ pub fn scan(
     let mut lines = line.number - 1;
     if line.start < at + (hi - lo) as u64 {
         line.end(&buffer[lo..hi], at, false, take)?;
+        line.tell_end(&buffer[lo..hi], at + (hi - lo) as u64, false, take)?;
         lines += 1;
     }
     Ok(Totals { bytes: at + (hi - lo) as u64 - stretch.from, lines: lines - stretch.lines_before })
@@ -212,11 +223,31 @@ struct Line<'s> {
     wrecks: u32,
     /// NUL bytes stand in front of what comes, with nothing but white space between.
     behind_nul: bool,
+    /// Whether it is one record and nothing else.
+    simple: bool,
+    /// The hash of those of its bytes that are no longer kept, where hashes are wanted.
+    hash: Option<LineHash>,
 }
 
 impl<'s> Line<'s> {
-    fn new(shape: &'s Shape, start: u64, number: u64) -> Line<'s> {
-        Line { shape, start, number, before: Before::Nothing, dirty: false, wrecks: 0, behind_nul: false }
+    fn new(shape: &'s Shape, start: u64, number: u64, hashes: bool) -> Line<'s> {
+        let before = Before::Nothing;
+        let hash = hashes.then(LineHash::default);
+        Line { shape, start, number, before, dirty: false, wrecks: 0, behind_nul: false, simple: false, hash }
+    }
+
+    /// Tells that the line ends at `end`. `text`: its bytes, as far as they are not hashed yet.
+    fn tell_end(
+        &mut self,
+        text: &[u8],
+        end: u64,
+        terminated: bool,
+        take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let hash = self.hash.take().map_or(0, |hash| hash.finish(text));
+        let span = Span { offset: self.start, len: end - self.start };
+        let simple = self.simple && !self.dirty;
+        take(Item::LineEnd { line: self.number, span, terminated, simple, hash })
     }
 
     /// The rest of the line, which begins at `at`.
@@ -228,10 +259,6 @@ impl<'s> Line<'s> {
         take: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         if at == self.start && self.short_way(text, at, terminated, take)? {
-            if self.dirty {
-                let end = at + text.len() as u64 + 1;
-                take(Item::LineEnd { line: self.number, end, terminated })?;
-            }
             return Ok(());
         }
         let mut from = 0;
@@ -257,10 +284,6 @@ impl<'s> Line<'s> {
             }
             take(Item::Finding(finding, Bytes::Unreadable))?;
         }
-        if self.dirty || !terminated {
-            let end = at + text.len() as u64 + u64::from(terminated);
-            take(Item::LineEnd { line: self.number, end, terminated })?;
-        }
         Ok(())
     }
 
@@ -283,6 +306,7 @@ impl<'s> Line<'s> {
         }
         match read::read(self.shape, body) {
             Reading::Event { event, end, quirks } if end == body.len() => {
+                self.simple = inside.len() == text.len();
                 self.record(&event, at + inside.start as u64, body, quirks, take)?;
                 Ok(true)
             }
@@ -325,7 +349,7 @@ impl<'s> Line<'s> {
         take(Item::Record(Record { line: self.number, span, event }))
     }
 
-    fn finding(&self, span: Span, class: Class, why: String, text: &[u8], id: Option<String>) -> Finding {
+    fn finding(&self, span: Span, class: Class, why: String, text: &[u8], id: Option<Cow<'_, str>>) -> Finding {
         let head = text[..text.len().min(HEAD)].to_vec();
         let reaction = Reaction::LosesLine;
         Finding {
@@ -335,7 +359,7 @@ impl<'s> Line<'s> {
             class,
             why,
             reaction,
-            ids: id.into_iter().collect(),
+            ids: id.into_iter().map(Cow::into_owned).collect(),
             head,
             possible: Vec::new(),
         }
@@ -452,7 +476,7 @@ impl<'s> Line<'s> {
             if let Some((span, id)) = tail {
                 let why = "the last line has no line end".to_owned();
                 let from = usize::try_from(span.offset - at).unwrap_or(0);
-                let mut finding = self.finding(span, Class::NoFinalNewline, why, &text[from..], id);
+                let mut finding = self.finding(span, Class::NoFinalNewline, why, &text[from..], id.map(Cow::Owned));
                 finding.reaction =
                     if shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesNextAppend };
                 take(Item::Finding(finding, Bytes::Readable))?;
@@ -462,7 +486,7 @@ impl<'s> Line<'s> {
     }
 
     /// The id of the record that a text begins with.
-    fn first_id(&self, text: &[u8]) -> Option<String> {
+    fn first_id<'a>(&self, text: &'a [u8]) -> Option<Cow<'a, str>> {
         match read::read(self.shape, text) {
             Reading::Event { event, .. } => split::event_id(&event),
             _ => None,
@@ -517,7 +541,7 @@ impl<'s> Line<'s> {
                 let finding = self.bad(bad, body, base);
                 return self.wreck(finding, take);
             }
-            Part::Event { range, event, .. } => (range.clone(), split::event_id(event)),
+            Part::Event { range, event, .. } => (range.clone(), split::event_id(event).map(Cow::into_owned)),
             Part::Foreign { range, .. } => (range.clone(), None),
         };
         match std::mem::replace(&mut self.before, Before::Nothing) {
@@ -532,7 +556,8 @@ impl<'s> Line<'s> {
             Before::Kept(before, _) => {
                 self.dirty = true;
                 let why = "a second record on the same line; both are read".to_owned();
-                let mut finding = self.finding(place(&range), Class::Welded, why, &body[range.clone()], before);
+                let mut finding =
+                    self.finding(place(&range), Class::Welded, why, &body[range.clone()], before.map(Cow::Owned));
                 finding.ids.extend(id.clone());
                 take(Item::Finding(finding, Bytes::Readable))?;
             }
@@ -564,7 +589,7 @@ impl<'s> Line<'s> {
         let text = &body[bad.range.clone()];
         let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
         let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
-        let mut finding = self.finding(span, bad.class, why, text, bad.id.clone());
+        let mut finding = self.finding(span, bad.class, why, text, bad.id.as_deref().map(Cow::Borrowed));
         let stops = self.shape.daemon.stops_at_bad_utf8 && simdutf8::basic::from_utf8(text).is_err();
         if stops || self.too_long(span.len) {
             finding.reaction = Reaction::DoesNotStart;

@@ -6,12 +6,13 @@
 //! beginning, the record behind it may just as well be part of somebody's state; it is then reported as possible and
 //! not taken.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::finding::Class;
 use super::json::Quirks;
 use super::read::{self, Reading};
-use super::shape::{self, Event, Shape};
+use super::shape::{self, Event, Shape, Type};
 
 /// How far behind a record's first byte the reading of a fragment in front of it can get: a fragment cut inside a
 /// string reads `{"` as its end and fails at the letter behind, one later where the record has a space there.
@@ -173,7 +174,7 @@ fn read_at<'a>(
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Event { range: from..end, event, quirks }, end));
             }
-            let id = event_id(&event);
+            let id = event_id(&event).map(Cow::into_owned);
             (
                 Unread {
                     bad: bad(Class::InvalidUtf8, 0, String::new(), id),
@@ -298,9 +299,20 @@ fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec
     found
 }
 
-/// The id of what an event is about.
+/// The id of what an event is about; `None` where it is about several.
 #[must_use]
-pub fn event_id(event: &Event<'_>) -> Option<String> {
-    let id = event.record.id(event.op.id).or_else(|| event.members.id(event.op.id));
-    id.map(std::borrow::Cow::into_owned)
+pub fn event_id<'a>(event: &Event<'a>) -> Option<Cow<'a, str>> {
+    event.record.id(event.op.id).or_else(|| event.members.id(event.op.id))
+}
+
+/// Every id that an event is about: its own, or those of the records that it lists.
+pub fn event_ids(event: &Event<'_>, take: &mut dyn FnMut(&str)) {
+    if let Some(id) = event_id(event) {
+        return take(&id);
+    }
+    for member in event.op.members.iter().filter(|member| matches!(member.ty, Type::Records(_))) {
+        for (_, record) in event.members.records(member.name) {
+            record.id(event.op.id).iter().for_each(|id| take(id));
+        }
+    }
 }

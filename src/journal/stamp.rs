@@ -18,6 +18,26 @@ impl Stamp {
         Stamp::parse(text)
     }
 
+    /// How many bytes a stamp is kept in.
+    pub const BYTES: usize = 10;
+
+    /// The stamp in bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Stamp::BYTES] {
+        let mut bytes = [0; Stamp::BYTES];
+        // Fourteen digits fit in six bytes.
+        bytes[..6].copy_from_slice(&self.0.to_le_bytes()[..6]);
+        bytes[6..].copy_from_slice(&self.1.to_le_bytes());
+        bytes
+    }
+
+    /// The stamp that these bytes keep.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Stamp::BYTES]) -> Stamp {
+        let [a, b, c, d, e, f, nanos @ ..] = bytes;
+        Stamp(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]), u32::from_le_bytes(nanos))
+    }
+
     /// Reads `2026-06-26T09:15:02.123456789Z`, with or without a fraction.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Stamp> {

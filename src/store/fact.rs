@@ -52,7 +52,7 @@ pub const FACT: &[Member] = &[
 static SHAPE: Shape = Shape {
     ops: &[
         Op { name: "store", id: "fact_id", members: &[required("fact", Type::Record(FACT))] },
-        Op { name: "store_batch", id: "", members: &[required("facts", Type::Records(FACT))] },
+        Op { name: "store_batch", id: "fact_id", members: &[required("facts", Type::Records(FACT))] },
         Op {
             name: "replace_latest",
             id: "fact_id",

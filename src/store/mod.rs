@@ -26,7 +26,7 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
         return (fact::id_of(bytes).unwrap_or_default(), bytes);
     }
     let Reading::Event { event, .. } = read::read(journal.shape, bytes) else { return (String::new(), bytes) };
-    let id = crate::journal::split::event_id(&event).unwrap_or_default();
+    let id = crate::journal::split::event_id(&event).unwrap_or_default().into_owned();
     let record = event.members.names.iter().find(|m| matches!(m.ty, shape::Type::Record(_)));
     (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))
 }

@@ -6,7 +6,7 @@ use super::{Name, chosen};
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::Journal;
-use crate::journal::check::{self, Summary};
+use crate::journal::check::{self, Options, Summary};
 use crate::journal::finding::{Finding, Reaction, Severity};
 use crate::render::{Format, Group, Printer, Value};
 use crate::store::JOURNALS;
@@ -20,6 +20,15 @@ pub struct Check {
     /// Count what only the daemon loses or stumbles over as well
     #[arg(long)]
     pub for_daemon: bool,
+    /// Read every byte again, also what the witness knows, and hold the index against it
+    #[arg(long)]
+    pub full: bool,
+    /// Take the journals as they are as what the next check compares with
+    #[arg(long)]
+    pub accept: bool,
+    /// Keep nothing for the next check: no witness, no index
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// What a check says.
@@ -51,6 +60,8 @@ pub const CHECKED: &[Group] = &[
             "in_progress_bytes",
             "quarantined_bytes",
             "verdict",
+            "witness",
+            "known_bytes",
         ],
         shown: &["journal", "bytes", "lines", "live", "damage", "daemon", "foreign", "verdict"],
         blocks: false,
@@ -66,6 +77,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     }
     context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
     let now = context.env.now_text();
+    let options = Options { full: args.full, accept: args.accept && !args.dry_run, keep: !args.dry_run, now: &now };
     let mut summaries = Vec::new();
     // One journal that cannot be read says nothing about the others.
     let mut failed: Vec<(&Journal, Error)> = Vec::new();
@@ -75,7 +87,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
         let summary = check::check(
             &context.dir,
             journal,
-            &now,
+            options,
             &mut |finding| finding_row(printer, journal, finding),
             &mut |done, all| progress.at(done, all),
         );
@@ -91,7 +103,8 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     for (journal, _) in &failed {
         let mut cells = vec![Value::Absent; CHECKED[1].columns.len()];
         cells[0] = Value::text(journal.name);
-        cells[CHECKED[1].columns.len() - 1] = Value::text("unreadable");
+        let verdict = CHECKED[1].columns.iter().position(|column| *column == "verdict");
+        cells[verdict.unwrap_or_default()] = Value::text("unreadable");
         context.printer.row(1, &[], &cells)?;
     }
     let carried = context.printer.carried.clone();
@@ -122,6 +135,17 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     for summary in &summaries {
         for note in &summary.notes {
             context.printer.note(&format!("{}: {note}", summary.journal));
+        }
+        if summary.witness.accepted && summary.witness.against > 0 {
+            let text = format!("{}: what was found is accepted: the next check compares with this", summary.journal);
+            context.printer.note(&text);
+        }
+        if summary.witness.waits() {
+            let text = format!(
+                "{}: what is gone can only come from a backup; look for one before the file is accepted as it is",
+                summary.journal
+            );
+            context.printer.note(&text);
         }
         if let Some(mode) = summary.loose_mode {
             let path = summary.path.display();
@@ -171,6 +195,9 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     first.map_or(Ok(()), Err)
 }
 
+/// How many ids of one finding are shown on a terminal.
+const IDS: usize = 20;
+
 fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> Result<()> {
     let severity = finding.class.severity();
     let place = format!(
@@ -199,6 +226,12 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
         _ => finding.reaction.name(),
     };
     let ids: Vec<&str> = finding.ids.iter().map(String::as_str).collect();
+    // A person is told the first; a machine gets them all.
+    let mut shown = finding.ids.clone();
+    if printer.format() == Format::Table && shown.len() > IDS {
+        shown.truncate(IDS);
+        shown.push(format!("and {} more (--format plain)", ids.len() - IDS));
+    }
     let named = if printer.format() == Format::Table { Value::Absent } else { Value::text(journal.name) };
     let hide = |value: Value<'static>, printer: &Printer| {
         if printer.format() == Format::Table { Value::Absent } else { value }
@@ -212,7 +245,7 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
         hide(Value::text(finding.class.name()), printer),
         hide(Value::text(severity.name()), printer),
         Value::text(daemon),
-        Value::Texts(finding.ids.clone()),
+        Value::Texts(shown),
         Value::text(&*finding.why),
         Value::Bytes(&finding.head),
         Value::maybe(possible),
@@ -222,7 +255,7 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
 
 fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
     let verdict = match (summary.exists, summary.severity()) {
-        (false, _) => "absent",
+        (false, None) => "absent",
         (_, None) if summary.seen.in_progress.is_some() => "in progress",
         (_, None) => "clean",
         (_, Some(Severity::Damage)) => "damaged",
@@ -242,12 +275,15 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
         Value::Count(summary.seen.in_progress.map_or(0, |span| span.len)),
         summary.held.as_ref().map_or(Value::Absent, |held| Value::Count(held.bytes)),
         Value::text(verdict),
+        if summary.exists { Value::text(summary.witness.word()) } else { Value::Absent },
+        Value::Count(summary.witness.known),
     ];
     context.printer.row(1, &[], &cells)
 }
 
 fn verdict(summaries: &[Summary]) -> String {
-    let damage: u64 = summaries.iter().map(|s| s.seen.damage).sum();
+    let against: u64 = summaries.iter().map(Summary::against).sum();
+    let damage = summaries.iter().map(|s| s.seen.damage).sum::<u64>() - against;
     let live: u64 = summaries.iter().map(|s| s.live).sum();
     let lost: u64 = summaries.iter().map(|s| s.damaged_bytes).sum();
     let writing: Vec<&str> = summaries.iter().filter(|s| s.seen.in_progress.is_some()).map(|s| s.journal).collect();
@@ -255,7 +291,12 @@ fn verdict(summaries: &[Summary]) -> String {
         return format!("a write is in progress on {}: check again", writing.join(" and "));
     }
     let odd: u64 = summaries.iter().map(|s| s.seen.daemon + s.seen.foreign).sum();
+    let elsewhere = match against {
+        0 => String::new(),
+        _ => format!("not what was validated, in {}", plural(against, "place")),
+    };
     match (damage, odd) {
+        (0, _) if against > 0 => format!("{elsewhere}: {} can be read", plural(live, "live record")),
         (0, 0) if !summaries.iter().any(|s| s.exists) => "there is nothing to check: no journal exists".to_owned(),
         (0, 0) => format!("clean: all {} can be read", plural(live, "live record")),
         (0, _) => format!(
@@ -264,10 +305,11 @@ fn verdict(summaries: &[Summary]) -> String {
             plural(odd, "place")
         ),
         _ => format!(
-            "damaged in {}: {} can be read, {} cannot",
+            "damaged in {}: {} can be read, {} cannot{}{elsewhere}",
             plural(damage, "place"),
             plural(live, "live record"),
-            plural(lost, "byte")
+            plural(lost, "byte"),
+            if against > 0 { "; " } else { "" }
         ),
     }
 }
@@ -307,9 +349,11 @@ fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
     let mut next = Vec::new();
     for summary in summaries {
         let stops = summary.daemon.contains(&Reaction::DoesNotStart);
-        if summary.seen.damage > 0 || stops {
+        if summary.seen.damage > summary.against() || stops {
             let takes: String = summary.possible.iter().map(|line| format!(" --take {line}")).collect();
             next.push(format!("cruxctl journal repair {}{takes}", summary.journal));
+        } else if summary.witness.waits() {
+            next.push(format!("cruxctl journal check {} --accept", summary.journal));
         } else if summary.seen.daemon > 0 && for_daemon {
             next.push(format!("cruxctl journal repair {} --for-daemon", summary.journal));
         } else if summary.seen.daemon > 0 {

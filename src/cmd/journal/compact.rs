@@ -39,7 +39,7 @@ pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
         return Err(Error::new(Code::RefusedJournal, message));
     }
     let done = if args.dry_run || !context.has_dir()? {
-        compact::plan(&replay::open(&context.dir, journal)?, journal)?
+        compact::plan(&context.dir, &replay::open(&context.dir, journal)?, journal)?
     } else {
         let lock = Lock::take(&context.dir, context.lock_timeout)?;
         compact::apply(&context.dir, journal, &lock, &env::random_tag()?)?

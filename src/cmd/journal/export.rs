@@ -26,7 +26,7 @@ pub fn run(context: &mut Context, args: &Export) -> Result<()> {
     let journal = args.journal.journal();
     let opened = replay::open(&context.dir, journal)?;
     let mut replay = (journal.replay)();
-    let seen = opened.replay(journal, replay.as_mut(), &mut |_| Ok(()))?;
+    let seen = opened.replay(journal, replay.as_mut(), false, &mut |_| Ok(()))?;
     context.tell_damage(journal, &seen, true);
     let spans = replay.spans();
     drop(replay);

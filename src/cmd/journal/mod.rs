@@ -26,11 +26,22 @@ pub struct JournalArgs {
 /// The verbs of `cruxctl journal`.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Read everything, change nothing, name every finding
+    /// Read everything, change no journal, name every finding
     ///
     /// Each finding has its journal, line, byte offset, length, class, severity and first bytes, and says what the
     /// daemon will do with it. Then comes a summary of each journal, a verdict, and the next command. The exit status
     /// is 3 where there is damage.
+    ///
+    /// A check keeps a witness beside each journal: of every line its length, a 64-bit hash of its bytes, and its ids.
+    /// The next check compares. It names the lines whose bytes have changed and the ids of records that are gone, which
+    /// the journal alone cannot show; lines that are as they were need not be read again, unless --full is given. Every
+    /// command that writes takes the witness along. Damage that the witness finds stays until the journal is restored,
+    /// or until --accept takes it as it is.
+    ///
+    /// What a witness proves: that a line which was validated is still there, byte for byte, up to an accident of one in
+    /// 2^64. What it cannot: anything about bytes that came after the last command that validated; that nobody has
+    /// changed the journal and the witness both; and, where the file was replaced by another, as the daemon's own
+    /// compaction does, more than which ids are gone. A journal that is replaced is therefore noted, and is no damage.
     Check(check::Check),
     /// Set aside what is damaged; show the plan unless --apply is given
     ///

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use clap::Args;
 
 use super::Change;
-use super::view::{Done, Loaded, absent, tell, write};
+use super::view::{Done, absent, find, parsed, tell};
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::journal::lock::Lock;
 use crate::journal::shape::RAW_ID;
+use crate::journal::table::Table;
 use crate::store::scope::Scope;
-use crate::store::session::{self, JOURNAL, Session};
+use crate::store::session::{JOURNAL, Session, delete_line};
 
 /// Arguments of `session archive`.
 #[derive(Args, Debug)]
@@ -37,12 +38,12 @@ pub struct Reap {
 }
 
 /// The lock where something is written, and what is there.
-fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Loaded)> {
+fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Table)> {
     if dry_run || !context.has_dir()? {
-        return Ok((None, Loaded::read(context, false)?));
+        return Ok((None, context.table(&JOURNAL, false)?));
     }
-    let (lock, loaded) = Loaded::locked(context)?;
-    Ok((Some(lock), loaded))
+    let (lock, table) = context.locked(&JOURNAL)?;
+    Ok((Some(lock), table))
 }
 
 /// What JSON text cannot hold cannot be written again.
@@ -59,37 +60,37 @@ fn writable(found: &Session<'_>) -> Result<()> {
 pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
-    let (lock, mut loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
-        return Err(no_from(context, &mut loaded, &scope, &args.one.id)?);
+    let (lock, mut table) = for_change(context, args.dry_run)?;
+    let Some((line, _)) = find(&mut table, &scope, &args.one.id)? else {
+        return Err(no_from(context, &mut table, &scope, &args.one.id)?);
     };
-    let found = loaded.session(context, &line)?;
+    let found = parsed(&table, &line)?;
     if found.id.starts_with(RAW_ID) {
         writable(&found)?;
     }
     let mut done = Done { action: "delete", id: &args.one.id, session: Some(&found), span: None };
     if let Some(lock) = lock {
-        done.span = write(context, &lock, loaded, &[session::delete_line(&stored)])?.spans.first().copied();
+        done.span = context.append(&lock, table, &[delete_line(&stored)])?.spans.first().copied();
     }
     tell(context, "cruxctl.session.delete.v1", &[done], args.dry_run)
 }
 
 /// A writing verb's "no": from a damaged journal it may be wrong.
-fn no_from(context: &mut Context, loaded: &mut Loaded, scope: &Scope, id: &str) -> Result<Error> {
-    if loaded.seen.damage > 0 && !context.damaged_ok {
+fn no_from(context: &mut Context, table: &mut Table, scope: &Scope, id: &str) -> Result<Error> {
+    if table.seen.damage > 0 && !context.damaged_ok {
         context.mark(Code::DamagedJournal.kind().status());
     }
-    absent(context, loaded, scope, id)
+    absent(context, table, scope, id)
 }
 
 /// Archives, with a reason or without, or un-archives.
 pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let (lock, mut loaded) = for_change(context, args.dry_run)?;
-    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
-        return Err(no_from(context, &mut loaded, &scope, &args.one.id)?);
+    let (lock, mut table) = for_change(context, args.dry_run)?;
+    let Some((line, _)) = find(&mut table, &scope, &args.one.id)? else {
+        return Err(no_from(context, &mut table, &scope, &args.one.id)?);
     };
-    let found = loaded.session(context, &line)?;
+    let found = parsed(&table, &line)?;
     writable(&found)?;
     let now = context.env.now();
     let new = Session {
@@ -112,7 +113,7 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
     append::check_length(&JOURNAL, &line)?;
     let mut done = Done { action, id: &args.one.id, session: Some(&new), span: None };
     if let Some(lock) = lock {
-        done.span = write(context, &lock, loaded, &[line])?.spans.first().copied();
+        done.span = context.append(&lock, table, &[line])?.spans.first().copied();
     }
     tell(context, schema, &[done], args.dry_run)
 }
@@ -121,13 +122,13 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
 pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
-    let (lock, mut loaded) = for_change(context, args.dry_run)?;
+    let (lock, mut table) = for_change(context, args.dry_run)?;
     let mut lines = Vec::new();
     let mut ids = Vec::new();
     let mut out_of_scope = 0u64;
-    for span in loaded.spans(&context.dir)? {
-        let line = loaded.opened.read(span)?;
-        let found = loaded.session(context, &line)?;
+    for span in table.spans()? {
+        let line = table.opened.read(span)?;
+        let found = parsed(&table, &line)?;
         if !found.expired(now) {
             continue;
         }
@@ -142,14 +143,14 @@ pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
                 continue;
             }
         }
-        lines.push(session::delete_line(&found.id));
+        lines.push(delete_line(&found.id));
         ids.push(id.to_owned());
     }
     let mut spans = Vec::new();
     if let Some(lock) = lock
         && !lines.is_empty()
     {
-        spans = write(context, &lock, loaded, &lines)?.spans;
+        spans = context.append(&lock, table, &lines)?.spans;
     }
     let done: Vec<Done<'_>> = ids
         .iter()

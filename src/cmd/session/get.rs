@@ -3,11 +3,12 @@
 use clap::Args;
 
 use super::One;
-use super::view::{Loaded, absent, command};
+use super::view::{absent, command, find, parsed};
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::render::{Format, Value, for_terminal, rfc3339};
 use crate::store::scope;
+use crate::store::session::JOURNAL;
 
 /// Arguments of `session get`.
 #[derive(Args, Debug)]
@@ -26,11 +27,11 @@ pub struct Get {
 /// Runs `get`.
 pub fn run(context: &mut Context, args: &Get) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let mut loaded = Loaded::read(context, true)?;
-    let Some((line, _)) = loaded.line(&context.dir, &scope, &args.one.id)? else {
-        return Err(absent(context, &mut loaded, &scope, &args.one.id)?);
+    let mut table = context.table(&JOURNAL, true)?;
+    let Some((line, _)) = find(&mut table, &scope, &args.one.id)? else {
+        return Err(absent(context, &mut table, &scope, &args.one.id)?);
     };
-    let found = loaded.session(context, &line)?;
+    let found = parsed(&table, &line)?;
     if found.expired(context.env.now()) && !args.expired {
         let at = found.expires_at.map(rfc3339).unwrap_or_default();
         let message = format!("session {:?} has expired at {at}; it stays until it is reaped", args.one.id);
@@ -65,12 +66,12 @@ pub fn run(context: &mut Context, args: &Get) -> Result<()> {
 /// Runs `show`.
 pub fn show(context: &mut Context, args: &One) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
-    let mut loaded = Loaded::read(context, true)?;
-    let Some((line, span)) = loaded.line(&context.dir, &scope, &args.id)? else {
-        return Err(absent(context, &mut loaded, &scope, &args.id)?);
+    let mut table = context.table(&JOURNAL, true)?;
+    let Some((line, span)) = find(&mut table, &scope, &args.id)? else {
+        return Err(absent(context, &mut table, &scope, &args.id)?);
     };
-    let found = loaded.session(context, &line)?;
-    let line_number = loaded.opened.line_of(span.offset)?;
+    let found = parsed(&table, &line)?;
+    let line_number = table.opened.line_of(span.offset)?;
     let (agent, logical) = scope::split(&found.id);
     let fields = [
         ("id", Value::text(&*args.id)),
@@ -87,7 +88,7 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
         ("archived_at", Value::time(found.archived_at)),
         ("archive_reason", Value::maybe(found.archive_reason.as_deref())),
         ("actor", Value::maybe(found.actor.as_deref())),
-        ("journal", Value::text(loaded.opened.path.display().to_string())),
+        ("journal", Value::text(table.opened.path.display().to_string())),
         ("line", Value::Count(line_number)),
         ("offset", Value::Count(span.offset)),
         ("length", Value::Count(span.len)),

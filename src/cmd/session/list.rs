@@ -2,11 +2,13 @@
 
 use clap::{Args, ValueEnum};
 
-use super::view::Loaded;
+use super::view::parsed;
 use crate::cmd::{Context, moment, plural};
 use crate::error::Result;
 use crate::journal::Span;
+use crate::journal::table::Table;
 use crate::render::{Group, Value};
+use crate::store::session::JOURNAL;
 
 /// How `session list` is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,11 +66,11 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let since = args.since.as_deref().map(|text| moment(text, now)).transpose()?;
-    let mut loaded = Loaded::read(context, true)?;
-    let mut spans = loaded.spans(&context.dir)?;
+    let mut table = context.table(&JOURNAL, true)?;
+    let mut spans = table.spans()?;
     spans.reverse();
     if args.sort != Sort::Written {
-        spans = sorted(context, &loaded, spans, args.sort)?;
+        spans = sorted(&table, spans, args.sort)?;
     }
     if args.reverse {
         spans.reverse();
@@ -79,8 +81,8 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
         if context.printer.gone() {
             return Ok(());
         }
-        let line = loaded.opened.read(span)?;
-        let found = loaded.session(context, &line)?;
+        let line = table.opened.read(span)?;
+        let found = parsed(&table, &line)?;
         let Some(id) = scope.visible(&found.id) else {
             out_of_scope += 1;
             continue;
@@ -123,11 +125,11 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     Ok(())
 }
 
-fn sorted(context: &Context, loaded: &Loaded, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
+fn sorted(table: &Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     let mut keyed = Vec::with_capacity(spans.len());
     for span in spans {
-        let line = loaded.opened.read(span)?;
-        let found = loaded.session(context, &line)?;
+        let line = table.opened.read(span)?;
+        let found = parsed(&table, &line)?;
         let nanos = found.updated_at.timestamp_subsec_nanos();
         let number = match sort {
             Sort::Updated => (-found.updated_at.timestamp(), u32::MAX - nanos),

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use clap::Args;
 
 use super::One;
-use super::view::{Done, Loaded, command, tell, write};
+use super::view::{Done, command, find, parsed, tell};
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -84,14 +84,14 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
         return Err(Error::new(Code::RefusedDaemonUnreadable, message)
             .hint("store it all the same: --allow-daemon-unreadable"));
     }
-    let (lock, mut loaded) = if args.dry_run {
-        (None, Loaded::read(context, false)?)
+    let (lock, mut table) = if args.dry_run {
+        (None, context.table(&JOURNAL, false)?)
     } else {
-        let (lock, loaded) = Loaded::locked(context)?;
-        (Some(lock), loaded)
+        let (lock, table) = context.locked(&JOURNAL)?;
+        (Some(lock), table)
     };
-    let current = loaded.line(&context.dir, &scope, &args.one.id)?;
-    let current = current.as_ref().map(|(line, _)| loaded.session(context, line)).transpose()?;
+    let current = find(&mut table, &scope, &args.one.id)?;
+    let current = current.as_ref().map(|(line, _)| parsed(&table, line)).transpose()?;
     match (&current, if_match) {
         (None, _) => input::check_new_id(&args.one.id, args.one.all_agents)?,
         (Some(current), _) if args.if_absent => {
@@ -130,7 +130,7 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
     append::check_length(&JOURNAL, &line)?;
     let mut done = Done { action: "put", id: &args.one.id, session: Some(&new), span: None };
     if let Some(lock) = lock {
-        let appended = write(context, &lock, loaded, &[line])?;
+        let appended = context.append(&lock, table, &[line])?;
         done.span = appended.spans.first().copied();
     }
     tell(context, "cruxctl.session.put.v1", &[done], args.dry_run)
