@@ -18,3 +18,4 @@ mod pipes;
 mod sessions;
 mod storage;
 mod support;
+mod witness;

@@ -964,6 +964,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "session reap --all-agents",
         "journal compact sessions",
         "journal repair --apply",
+        "journal check",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -988,7 +989,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let real = with_expired();
         let journal = real.read("sessions.jsonl");
         real.run_with(&words(line), "1").ends(0);
-        let idle = line.contains("repair");
+        let idle = line.contains("repair") || line.contains("check");
         assert_eq!(real.read("sessions.jsonl") == journal, idle, "{line}");
     }
     let nowhere = World::new();

@@ -168,11 +168,18 @@ pub fn read(
         Found::Witness(witness) if replaced => audit.replaced(witness),
         Found::Witness(_) => {
             audit.compare_ends(&mut report)?;
-            if audit.differs { Verdict::Against } else { Verdict::Intact }
+            match audit.broken(end) {
+                _ if audit.differs => Verdict::Against,
+                Some(known) => Verdict::Unreadable(format!(
+                    "a block of it is damaged; it vouches for the first {known} bytes of {}",
+                    journal.file
+                )),
+                None => Verdict::Intact,
+            }
         }
     };
     let unread = match found {
-        Found::Witness(witness) => witness.len() - end.len(),
+        Found::Witness(witness) => witness.unfinished(end),
         _ => 0,
     };
     let told = report.told;
@@ -340,17 +347,33 @@ impl Audit<'_> {
             return self.missing(at, line, None, report);
         };
         let Some((witness, end)) = self.old else { return Ok(()) };
-        let (mut lines, mut moved) = (0, false);
+        // The same number of lines in the same place, or lines that are still in their place: others were changed. Lines
+        // that are in another place, or nowhere: something was put in or taken out.
+        let (mut lines, mut moved, mut in_place) = (0, false, false);
         let mut entries = witness.entries_from(region.old);
         while let Some(entry) = entries.peek().ok().flatten() {
             lines += 1;
             moved |= region.hashes.contains(&entry.hash);
+            in_place |= region.ends_together && self.hash_of(entry.span)? == Some(entry.hash);
             entries.advance();
         }
-        if region.ends_together && lines == region.lines && !moved {
+        if region.ends_together && (lines == region.lines || in_place) && !moved {
             return self.in_place(region.old, region.line, end.to, report);
         }
         self.missing(region.old, region.line, Some(&region.hashes), report)
+    }
+
+    /// The hash of what lies in a place now; `None` where the journal does not reach so far.
+    fn hash_of(&self, span: Span) -> Result<Option<u64>> {
+        let mut hash = LineHash::default();
+        if span.end() > self.opened.len {
+            return Ok(None);
+        }
+        self.opened.pieces(span, &mut |bytes| {
+            hash.write(bytes);
+            Ok(())
+        })?;
+        Ok(Some(hash.finish(b"")))
     }
 
     /// Names the lines whose bytes are not what they were, from an entry on as far as `until`. `line` is the number of
@@ -462,6 +485,13 @@ impl Audit<'_> {
             ),
         };
         report.finding(finding(class, (line, at.offset), at, why, ids, Vec::new()))
+    }
+
+    /// How far the witness can be read, where that is not to its end.
+    fn broken(&mut self, end: End) -> Option<u64> {
+        let entries = self.entries.as_mut()?;
+        let at = entries.cursor().start;
+        (entries.peek().ok().flatten().is_none() && at < end.to).then_some(at)
     }
 
     /// What has become of the ids of the file that this one has replaced.

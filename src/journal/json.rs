@@ -10,6 +10,9 @@ use std::borrow::Cow;
 /// The daemon's reader takes this many open arrays and objects at once, and no more (serde_json's limit of 128).
 pub const DAEMON_DEPTH: usize = 127;
 
+/// Fewer digits than these cannot leave the range of a 64-bit float.
+const LONG_NUMBER: usize = 300;
+
 /// Why and where a text stops being JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fail {
@@ -132,9 +135,7 @@ impl<'a> Cursor<'a> {
     /// Skips JSON white space.
     #[inline]
     pub fn space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.pos += 1;
-        }
+        self.pos = past_space(self.text, self.pos);
     }
 
     /// A failure at the next byte.
@@ -178,14 +179,7 @@ impl<'a> Cursor<'a> {
         let mut escaped = false;
         self.pos = start;
         loop {
-            while let Some(chunk) = self.text.get(self.pos..).and_then(<[u8]>::first_chunk::<8>) {
-                let hit = special(u64::from_le_bytes(*chunk));
-                if hit != 0 {
-                    self.pos += (hit.trailing_zeros() / 8) as usize;
-                    break;
-                }
-                self.pos += 8;
-            }
+            self.pos = past_plain(self.text, self.pos);
             match self.peek() {
                 Some(b'"') => {
                     let end = self.pos;
@@ -196,9 +190,7 @@ impl<'a> Cursor<'a> {
                     escaped = true;
                     self.escape()?;
                 }
-                Some(0x20..) => self.pos += 1,
-                Some(_) => return Err(self.fail("a raw control character in a string")),
-                None => return Err(self.fail("")),
+                _ => return Err(self.fail("a raw control character in a string")),
             }
         }
     }
@@ -252,9 +244,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn digits(&mut self) {
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.pos += 1;
-        }
+        self.pos = past_digits(self.text, self.pos);
     }
 
     /// Takes a number, the cursor being on its first byte.
@@ -296,7 +286,7 @@ impl<'a> Cursor<'a> {
             self.digits();
         }
         // Only an exponent or some 300 digits can leave the range; the daemon's own reader then decides.
-        if (exponent || self.pos - start > 300)
+        if (exponent || self.pos - start > LONG_NUMBER)
             && self.quirks.number_out_of_range.is_none()
             && serde_json::from_slice::<serde_json::Number>(&self.text[start..self.pos]).is_err()
         {
@@ -344,47 +334,180 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes one whole value, however deep, without building it.
+    ///
+    /// What most journals are made of, strings without escapes and numbers without exponents, is passed over with the
+    /// place kept in a register; whatever else comes goes through the methods above, which also name the failures.
     pub fn skip(&mut self) -> Step<()> {
+        let text = self.text;
         let mut nest = Nest::default();
+        let mut pos = self.pos;
         loop {
-            if !self.scalar()? {
-                let object = self.peek() == Some(b'{');
-                self.open();
-                self.space();
-                if self.peek() == Some(if object { b'}' } else { b']' }) {
-                    self.close();
-                } else {
-                    nest.push(object);
-                    if object {
-                        self.name()?;
-                    }
-                    continue;
-                }
-            }
-            loop {
-                if nest.is_empty() {
-                    return Ok(());
-                }
-                self.space();
-                match (self.peek(), nest.in_object()) {
-                    (Some(b','), object) => {
-                        self.pos += 1;
-                        self.space();
+            // A value begins here.
+            let fast = match text.get(pos) {
+                Some(b'"') => plain_string(text, pos),
+                Some(b'-' | b'0'..=b'9') => plain_number(text, pos),
+                _ => None,
+            };
+            if let Some(end) = fast {
+                pos = end;
+            } else {
+                self.pos = pos;
+                if !self.scalar()? {
+                    let object = self.peek() == Some(b'{');
+                    self.open();
+                    self.space();
+                    if self.peek() == Some(if object { b'}' } else { b']' }) {
+                        self.close();
+                    } else {
+                        nest.push(object);
                         if object {
                             self.name()?;
                         }
+                        pos = self.pos;
+                        continue;
+                    }
+                }
+                pos = self.pos;
+            }
+            // A value has ended here.
+            loop {
+                if nest.is_empty() {
+                    self.pos = pos;
+                    return Ok(());
+                }
+                pos = past_space(text, pos);
+                let object = nest.in_object();
+                match text.get(pos) {
+                    Some(b',') => {
+                        pos = past_space(text, pos + 1);
+                        if object {
+                            pos = match plain_name(text, pos) {
+                                Some(end) => end,
+                                None => {
+                                    self.pos = pos;
+                                    self.name()?;
+                                    self.pos
+                                }
+                            };
+                        }
                         break;
                     }
-                    (Some(b'}'), true) | (Some(b']'), false) => {
-                        self.close();
-                        nest.pop();
+                    Some(b'}') if object => {}
+                    Some(b']') if !object => {}
+                    _ => {
+                        self.pos = pos;
+                        return Err(self.fail(match object {
+                            true => "neither a comma nor the end of the object",
+                            false => "neither a comma nor the end of the array",
+                        }));
                     }
-                    (_, true) => return Err(self.fail("neither a comma nor the end of the object")),
-                    (_, false) => return Err(self.fail("neither a comma nor the end of the array")),
                 }
+                self.depth -= 1;
+                pos += 1;
+                nest.pop();
             }
         }
     }
+}
+
+/// Offset of the first byte from `pos` on that is no JSON white space.
+#[inline(always)]
+fn past_space(text: &[u8], mut pos: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = text.get(pos) {
+        pos += 1;
+    }
+    pos
+}
+
+/// Offset of the first byte from `pos` on that does not stand for itself in a string: a quote, a backslash, a control
+/// character, or the end.
+#[inline(always)]
+fn past_plain(text: &[u8], mut pos: usize) -> usize {
+    // Most strings are short.
+    for _ in 0..2 {
+        let Some(chunk) = text.get(pos..).and_then(<[u8]>::first_chunk::<8>) else { break };
+        let hit = special(u64::from_le_bytes(*chunk));
+        if hit != 0 {
+            return pos + (hit.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    past_long_plain(text, pos)
+}
+
+#[inline(never)]
+fn past_long_plain(text: &[u8], mut pos: usize) -> usize {
+    // This is what a compiler turns into vector instructions.
+    let plain = |byte: &u8| (*byte != b'"') & (*byte != b'\\') & (*byte >= 0x20);
+    while let Some(chunk) = text.get(pos..).and_then(<[u8]>::first_chunk::<64>)
+        && chunk.iter().fold(true, |all, byte| all & plain(byte))
+    {
+        pos += 64;
+    }
+    while let Some(chunk) = text.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
+        let hit = special(u64::from_le_bytes(*chunk));
+        if hit != 0 {
+            return pos + (hit.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    while text.get(pos).is_some_and(plain) {
+        pos += 1;
+    }
+    pos
+}
+
+/// Offset of the first byte from `pos` on that is no digit.
+#[inline(always)]
+fn past_digits(text: &[u8], mut pos: usize) -> usize {
+    while let Some(chunk) = text.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
+        let hit = no_digit(u64::from_le_bytes(*chunk));
+        if hit != 0 {
+            return pos + (hit.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    while let Some(b'0'..=b'9') = text.get(pos) {
+        pos += 1;
+    }
+    pos
+}
+
+/// Offset behind a string without escapes that begins at `pos`.
+#[inline(always)]
+fn plain_string(text: &[u8], pos: usize) -> Option<usize> {
+    let end = past_plain(text, pos + 1);
+    (text.get(end) == Some(&b'"')).then_some(end + 1)
+}
+
+/// Offset of the value behind a member's name without escapes that begins at `pos`.
+#[inline(always)]
+fn plain_name(text: &[u8], pos: usize) -> Option<usize> {
+    if text.get(pos) != Some(&b'"') {
+        return None;
+    }
+    let end = plain_string(text, pos)?;
+    (text.get(end) == Some(&b':')).then(|| past_space(text, end + 1))
+}
+
+/// Offset behind a number without an exponent that begins at `pos`, and that every reader holds.
+#[inline(always)]
+fn plain_number(text: &[u8], pos: usize) -> Option<usize> {
+    let first = pos + usize::from(text.get(pos) == Some(&b'-'));
+    let mut end = past_digits(text, first);
+    let zero = text.get(first) == Some(&b'0');
+    if end == first || (zero && end > first + 1) {
+        return None;
+    }
+    if text.get(end) == Some(&b'.') {
+        let point = end;
+        end = past_digits(text, point + 1);
+        if end == point + 1 {
+            return None;
+        }
+    }
+    let goes_on = matches!(text.get(end), Some(b'e' | b'E'));
+    (!goes_on && end - pos <= LONG_NUMBER).then_some(end)
 }
 
 /// Marks, in a word of eight bytes, the first that is a quote, a backslash or a control character.
@@ -397,6 +520,15 @@ fn special(word: u64) -> u64 {
     let zero = |w: u64| w.wrapping_sub(ONES) & !w & HIGH;
     let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
     zero(word ^ (ONES * b'"' as u64)) | zero(word ^ (ONES * b'\\' as u64)) | control
+}
+
+/// Marks, in a word of eight bytes, those that are no digits.
+#[inline]
+fn no_digit(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let value = word ^ (ONES * b'0' as u64);
+    // Above nine, the seven low bits carry into the eighth, which is set already where the byte is not ASCII.
+    (((value & (ONES * 0x7F)) + ONES * (0x80 - 10)) | value) & (ONES * 0x80)
 }
 
 /// Checks that `text` is exactly one JSON value with nothing but white space around it.

@@ -5,13 +5,14 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::audit;
 use super::files::{self, DataDir};
 use super::finding::{Class, Finding, Severity, Span};
 use super::lock::Lock;
 use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
 use super::stamp::Stamp;
-use super::witness::Encoder;
+use super::witness::{self, Encoder};
 use super::{Journal, Replay};
 use crate::error::{Error, Result};
 
@@ -77,6 +78,13 @@ impl Seen {
             Severity::Daemon => self.daemon += 1,
             Severity::Foreign => self.foreign += 1,
         }
+    }
+
+    /// Adds what the ends of a journal and of its witness show.
+    pub fn glance(&mut self, dir: &DataDir, journal: &Journal, opened: &Opened) -> Result<()> {
+        let found = witness::open(dir, journal);
+        audit::glance(dir, journal, opened, &found)?.iter().for_each(|finding| self.count(finding));
+        Ok(())
     }
 
     /// Adds what a later stretch has shown.

@@ -5,7 +5,6 @@ use std::io;
 use std::time::Duration;
 
 use super::append::{self, Appended};
-use super::audit;
 use super::files::DataDir;
 use super::index::{self, Indexed};
 use super::live::LastWins;
@@ -79,9 +78,7 @@ impl Table {
             }
             Ok(())
         })?;
-        if let Some(finding) = audit::glance(&dir, journal, &opened, &found)? {
-            seen.count(&finding);
-        }
+        seen.glance(&dir, journal, &opened)?;
         Ok(Table { journal, dir, opened, seen, live: Live::Replayed(live), witness })
     }
 

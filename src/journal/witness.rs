@@ -358,14 +358,6 @@ pub struct End {
     len: u64,
 }
 
-impl End {
-    /// Bytes of the witness that were read to find it.
-    #[must_use]
-    pub fn len(self) -> u64 {
-        self.len
-    }
-}
-
 /// A witness that was opened.
 #[derive(Debug)]
 pub struct Witness {
@@ -437,10 +429,10 @@ pub fn still(dir: &DataDir, journal: &Journal, found: &Found) -> bool {
 }
 
 impl Witness {
-    /// Its length when it was opened.
+    /// Bytes behind its end that were never finished.
     #[must_use]
-    pub fn len(&self) -> u64 {
-        self.len
+    pub fn unfinished(&self, end: End) -> u64 {
+        self.len - end.len
     }
 
     /// The entries, from the first on.

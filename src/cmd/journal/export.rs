@@ -24,12 +24,18 @@ pub const EXPORTED: &[Group] =
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Export) -> Result<()> {
     let journal = args.journal.journal();
-    let opened = replay::open(&context.dir, journal)?;
-    let mut replay = (journal.replay)();
-    let seen = opened.replay(journal, replay.as_mut(), false, &mut |_| Ok(()))?;
-    context.tell_damage(journal, &seen, true);
-    let spans = replay.spans();
-    drop(replay);
+    let (opened, spans) = if journal.last_wins {
+        let mut table = context.table(journal, true)?;
+        let spans = table.spans()?;
+        (table.opened, spans)
+    } else {
+        let opened = replay::open(&context.dir, journal)?;
+        let mut replay = (journal.replay)();
+        let mut seen = opened.replay(journal, replay.as_mut(), false, &mut |_| Ok(()))?;
+        seen.glance(&context.dir, journal, &opened)?;
+        context.tell_damage(journal, &seen, true);
+        (opened, replay.spans())
+    };
     // Documents, one a line, are what this verb is for: exact bytes in a pipe.
     let raw = context.printer.wants_raw();
     let lines = raw || context.printer.format() == Format::Jsonl;

@@ -129,7 +129,7 @@ fn sorted(table: &Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     let mut keyed = Vec::with_capacity(spans.len());
     for span in spans {
         let line = table.opened.read(span)?;
-        let found = parsed(&table, &line)?;
+        let found = parsed(table, &line)?;
         let nanos = found.updated_at.timestamp_subsec_nanos();
         let number = match sort {
             Sort::Updated => (-found.updated_at.timestamp(), u32::MAX - nanos),

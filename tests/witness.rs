@@ -1,0 +1,533 @@
+//! What was validated and is no longer there is named: every changed byte, every record that is gone, whatever has
+//! happened to the index or the machine in between. What a witness cannot know it does not say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+use crate::support::{World, session_line, words};
+
+const JOURNAL: &str = "sessions.jsonl";
+const CASES: &str = "cases.jsonl";
+const FACTS: &str = "facts.jsonl";
+
+/// A journal of each kind, each line with the ids that it is about.
+fn lines_of(file: &str) -> Vec<(String, Vec<&'static str>)> {
+    let session = |id: &'static str, state: &str| (session_line(id, state), vec![id]);
+    let case = |id: &'static str| {
+        let line = format!(
+            "{{\"op\":\"record\",\"case\":{{\"case_id\":\"{id}\",\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\
+             \"success\":true,\"reward\":0.5,\"tags\":[],\"created_at\":\"2026-06-26T09:15:02Z\",\"times_reused\":0}}}}"
+        );
+        (line, vec![id])
+    };
+    let fact = |id: &str| {
+        format!(
+            "{{\"fact_id\":\"{id}\",\"tenant_hash\":\"default\",\"entity\":\"e\",\"key\":\"k\",\"value\":\"v\",\
+             \"confidence\":0.5,\"stored_at\":\"2026-06-26T09:15:02Z\",\"tokens\":1,\"deleted\":false,\"version\":1,\
+             \"private\":false}}"
+        )
+    };
+    match file {
+        JOURNAL => vec![
+            session("a", "{\"k\":[1,2.5,null]}"),
+            session("b", "\"text\""),
+            session("a", "3"),
+            ("{\"op\":\"delete\",\"session_id\":\"b\"}".to_owned(), vec!["b"]),
+            session("c", "{}"),
+        ],
+        CASES => {
+            vec![
+                case("k1"),
+                case("k2"),
+                ("{\"op\":\"delete\",\"case_id\":\"k1\"}".to_owned(), vec!["k1"]),
+                case("k3"),
+            ]
+        }
+        _ => vec![
+            (format!("{{\"op\":\"store\",\"fact\":{}}}", fact("f1")), vec!["f1"]),
+            (format!("{{\"op\":\"store_batch\",\"facts\":[{},{}]}}", fact("f2"), fact("f3")), vec!["f2", "f3"]),
+            ("{\"op\":\"delete\",\"fact_id\":\"f1\",\"deleted_at\":\"2026-06-26T09:15:03Z\"}".to_owned(), vec!["f1"]),
+        ],
+    }
+}
+
+fn text_of(lines: &[(String, Vec<&str>)]) -> String {
+    lines.iter().map(|(line, _)| line.clone() + "\n").collect()
+}
+
+fn name(file: &str) -> &str {
+    file.strip_suffix(".jsonl").unwrap()
+}
+
+/// A journal that was validated.
+fn validated(file: &str, text: &str) -> World {
+    let world = World::with(file, text).damaged();
+    let (status, report) = world.check(&[name(file)]);
+    assert_eq!((status, &report["journals"][0]["witness"]), (0, &"new".into()), "{report}");
+    world
+}
+
+/// The findings of a class, with the ids of each.
+fn found(report: &Value, class: &str) -> Vec<Vec<String>> {
+    let of_class = report["findings"].as_array().unwrap().iter().filter(|f| f["class"] == class);
+    let ids = |f: &Value| f["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    of_class.map(ids).collect()
+}
+
+/// Writes bytes into the file as it is: the same file, changed in place.
+fn patch(world: &World, file: &str, at: u64, bytes: &[u8]) {
+    let file = fs::OpenOptions::new().write(true).open(world.dir().join(file)).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+fn cut(world: &World, file: &str, len: u64) {
+    fs::OpenOptions::new().write(true).open(world.dir().join(file)).unwrap().set_len(len).unwrap();
+}
+
+/// The whole text in place of what the file holds: the same file.
+fn rewrite(world: &World, file: &str, text: &str) {
+    cut(world, file, 0);
+    patch(world, file, 0, text.as_bytes());
+}
+
+/// Runs `one` for every number below `count`, on a few threads.
+fn each(count: usize, one: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= count {
+                        return;
+                    }
+                    one(n);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn any_byte_that_is_changed_names_its_record() {
+    for file in [JOURNAL, CASES, FACTS] {
+        let lines = lines_of(file);
+        let text = text_of(&lines);
+        let worlds: Vec<World> = (0..4).map(|_| validated(file, &text)).collect();
+        let free = std::sync::Mutex::new(worlds);
+        each(text.len(), |at| {
+            let world = free.lock().unwrap().pop().unwrap();
+            let (mut start, mut line) = (0, 0);
+            while at > start + lines[line].0.len() {
+                start += lines[line].0.len() + 1;
+                line += 1;
+            }
+            let byte = text.as_bytes()[at];
+            // Every bit somewhere; the lowest makes another digit of a digit.
+            // Every bit somewhere; the lowest makes another digit of a digit. Read whole or not, the same is found.
+            let bit = if at % 2 == 0 { 1 } else { 1u8 << (at / 2 % 8) };
+            let how = if at % 4 == 3 { &[name(file), "--full"][..] } else { &[name(file)] };
+            patch(&world, file, at as u64, &[byte ^ bit]);
+            let (status, report) = world.check(how);
+            let changed = found(&report, "changed");
+            assert_eq!((status, &changed), (3, &vec![owned(&lines[line].1)]), "{file} byte {at}: {report}");
+            let place = report["findings"].as_array().unwrap().iter().find(|f| f["class"] == "changed");
+            let place = place.map(|f| (f["line"].clone(), f["offset"].clone()));
+            assert_eq!(place, Some(((line + 1).into(), start.into())), "{file} byte {at}: {report}");
+            patch(&world, file, at as u64, &[byte]);
+            let (status, report) = world.check(&[name(file)]);
+            assert_eq!((status, &report["journals"][0]["witness"]), (0, &"intact".into()), "{report}");
+            free.lock().unwrap().push(world);
+        });
+    }
+}
+
+fn owned(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+#[test]
+fn cut_anywhere_the_ids_that_are_gone_are_named() {
+    for file in [JOURNAL, CASES, FACTS] {
+        let lines = lines_of(file);
+        let text = text_of(&lines);
+        each(text.len(), |at| {
+            let world = validated(file, &text);
+            cut(&world, file, at as u64);
+            let (mut gone, mut end, mut boundary) = (BTreeSet::new(), 0, at == 0);
+            for (line, ids) in &lines {
+                end += line.len() + 1;
+                boundary |= end == at;
+                // A line that lacks only its line end is there, and changed.
+                if end > at + 1 {
+                    gone.extend(owned(ids));
+                }
+            }
+            for how in [&[name(file), "--full"][..], &[name(file)]].iter().skip(usize::from(!boundary)) {
+                let (status, report) = world.check(how);
+                let missing: BTreeSet<String> = found(&report, "records-missing").concat().into_iter().collect();
+                assert_eq!((status, &missing), (3, &gone), "{file} cut at {at}: {report}");
+                if boundary {
+                    assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{file} cut at {at}: {report}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_line_end_that_is_gone_at_the_very_end_is_a_change() {
+    let text = text_of(&lines_of(JOURNAL));
+    let world = validated(JOURNAL, &text);
+    cut(&world, JOURNAL, text.len() as u64 - 1);
+    let (status, report) = world.check(&["sessions"]);
+    assert_eq!((status, found(&report, "changed")), (3, vec![owned(&["c"])]), "{report}");
+    assert!(found(&report, "records-missing").is_empty(), "{report}");
+    // The next append gives it back.
+    world.run_with(&["session", "put", "d"], "1").ends(0);
+    assert_eq!(world.check(&["sessions"]).0, 0);
+}
+
+/// A journal that is long enough for an index.
+fn long() -> String {
+    let line = |n: usize| session_line(&format!("s{n}"), &format!("{{\"n\":{n},\"pad\":\"{}\"}}", "x".repeat(4000)));
+    (0..300).map(|n| line(n) + "\n").collect()
+}
+
+#[test]
+fn a_reboot_and_a_lost_index_take_nothing_from_it() {
+    let text = long();
+    let line = text.len() as u64 / 300;
+    for lost in [&["index"][..], &[]] {
+        let world = validated(JOURNAL, &text);
+        let index = world.dir().join("cruxctl/index/sessions.index");
+        if lost.is_empty() {
+            // Another boot: the header begins with its number, behind eight bytes.
+            let file = fs::OpenOptions::new().write(true).open(&index).unwrap();
+            file.write_all_at(&[7; 16], 8).unwrap();
+        } else {
+            fs::remove_file(&index).unwrap();
+        }
+        let ends: Vec<u64> =
+            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(n, _)| n as u64 + 1).collect();
+        cut(&world, JOURNAL, ends[296]);
+        let (status, report) = world.check(&["sessions"]);
+        let gone = vec![owned(&["s297", "s298", "s299"])];
+        assert_eq!((status, found(&report, "records-missing")), (3, gone.clone()), "{report}");
+        // A verb that reads says so as well, from the index that was made since.
+        world.run(&words("session get s298")).ends(3);
+        world.run(&words("session get s1")).ends(3);
+        world.run(&words("session get s1 --damaged-ok")).ends(0);
+        world.run(&words("session list")).ends(3);
+        world.run(&words("journal export sessions")).ends(3);
+        world.run_with(&words("session put s298"), "1").ends(0);
+        let (status, report) = world.check(&["sessions", "--full"]);
+        assert_eq!((status, found(&report, "records-missing")), (3, gone), "{report}");
+        assert!(line > 4000);
+        world.run(&words("journal check sessions --accept")).ends(0);
+        world.run(&words("session get s1")).ends(0);
+        world.run(&words("session get s297")).ends(1);
+        assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact");
+    }
+}
+
+#[test]
+fn both_files_may_be_deleted_and_the_next_command_is_right() {
+    let world = validated(JOURNAL, &long());
+    let before = world.run(&words("session list --json")).ends(0).text();
+    world.forget();
+    assert_eq!(world.run(&words("session list --json")).ends(0).text(), before);
+    world.forget();
+    world.run_with(&words("session put s5"), "5").ends(0);
+    let (status, report) = world.check(&["sessions", "--full"]);
+    assert_eq!((status, &report["journals"][0]["live"]), (0, &300.into()), "{report}");
+}
+
+#[test]
+fn what_is_put_in_moved_or_taken_out_in_the_middle_is_told() {
+    let lines = lines_of(JOURNAL);
+    let all = |order: &[usize]| text_of(&order.iter().map(|n| lines[*n].clone()).collect::<Vec<_>>());
+    let one = session_line("new", "1") + "\n";
+    let whole = all(&[0, 1, 2, 3, 4]);
+    for (now, missing, changed) in [
+        (all(&[0, 2, 3, 4]), vec![owned(&["b"])], vec![]),
+        (all(&[2, 3, 4]), vec![owned(&["a", "b"])], vec![]),
+        (all(&[0, 1, 3, 2, 4]), vec![], vec![owned(&["a"]), owned(&["b"])]),
+        (one.clone() + &whole, vec![], vec![owned(&[])]),
+        (all(&[0, 1]) + &one + &all(&[3, 4]), vec![owned(&["a"])], vec![]),
+        (all(&[0, 1]) + &one + &one + &one + &one, vec![owned(&["a", "b", "c"])], vec![]),
+        (one.clone(), vec![owned(&["a", "b", "c"])], vec![]),
+        (String::new(), vec![owned(&["a", "b", "c"])], vec![]),
+    ] {
+        let world = validated(JOURNAL, &whole);
+        rewrite(&world, JOURNAL, &now);
+        for how in [&["sessions"][..], &["sessions", "--full"]] {
+            let (status, report) = world.check(how);
+            assert_eq!(status, 3, "{now}: {report}");
+            assert_eq!(found(&report, "records-missing"), missing, "{now}: {report}");
+            assert_eq!(found(&report, "changed"), changed, "{now}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_page_of_zeros_names_every_record_that_lay_there() {
+    let lines = lines_of(JOURNAL);
+    let text = text_of(&lines);
+    let world = validated(JOURNAL, &text);
+    let from = lines[0].0.len() + 5;
+    patch(&world, JOURNAL, from as u64, &vec![0; text.len() - from]);
+    let (status, report) = world.check(&["sessions"]);
+    let names: BTreeSet<String> =
+        [found(&report, "changed"), found(&report, "records-missing")].concat().concat().into_iter().collect();
+    assert_eq!((status, names), (3, BTreeSet::from(["a", "b", "c"].map(str::to_owned))), "{report}");
+}
+
+#[test]
+fn a_journal_that_is_gone_is_all_of_it_missing() {
+    let world = validated(FACTS, &text_of(&lines_of(FACTS)));
+    let file = world.dir().join(FACTS);
+    fs::rename(&file, world.beside("away")).unwrap();
+    let (status, report) = world.check(&["facts"]);
+    assert_eq!((status, found(&report, "records-missing")), (3, vec![owned(&["f1", "f2", "f3"])]), "{report}");
+    fs::rename(world.beside("away"), &file).unwrap();
+    assert_eq!(world.check(&["facts"]).0, 0);
+    fs::remove_file(&file).unwrap();
+    world.run(&words("journal check facts --accept")).ends(0);
+    assert_eq!(world.check(&["facts"]).0, 0);
+}
+
+#[test]
+fn another_file_in_its_place_is_noted_with_the_ids_that_are_gone() {
+    let lines = lines_of(JOURNAL);
+    let replace = |world: &World, text: &str| {
+        world.write("copy", text);
+        fs::rename(world.dir().join("copy"), world.dir().join(JOURNAL)).unwrap();
+    };
+    // The same bytes: a copy, a restored backup.
+    let world = validated(JOURNAL, &text_of(&lines));
+    replace(&world, &text_of(&lines));
+    let answer = world.run(&words("journal check sessions")).ends(0);
+    assert!(!answer.stderr.contains("replaced"), "{answer:?}");
+    assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact");
+    // What the daemon's own compaction leaves: live ids, written anew.
+    replace(&world, &(session_line("c", "{ }") + "\n" + &session_line("a", "3.0") + "\n"));
+    let answer = world.run(&words("journal check sessions")).ends(0);
+    assert!(answer.stderr.contains("every id that was live is still there"), "{answer:?}");
+    assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact");
+    // An old backup: a live id is gone. That is said until it is accepted.
+    replace(&world, &(session_line("c", "{}") + "\n"));
+    for _ in 0..2 {
+        let answer = world.run(&words("journal check sessions")).ends(0);
+        assert!(answer.stderr.contains("1 ids that were live are not in it any more: \"a\""), "{answer:?}");
+        assert!(answer.text().contains("next\tcruxctl journal check sessions --accept"), "{answer:?}");
+    }
+    let refused = world.run(&words("journal compact sessions")).ends(5);
+    assert!(refused.stderr.contains("refused.damage"), "{refused:?}");
+    world.run(&words("journal check sessions --accept")).ends(0);
+    let answer = world.run(&words("journal check sessions")).ends(0);
+    assert!(answer.text().contains("\tintact\t") && !answer.stderr.contains("witness"), "{answer:?}");
+}
+
+#[test]
+fn compaction_and_repair_take_it_along() {
+    for (text, verb, left) in [
+        (text_of(&lines_of(JOURNAL)), "journal compact sessions", "a"),
+        (text_of(&lines_of(JOURNAL)).replacen("\"op\"", "\"oq\"", 1), "journal repair sessions --apply", "a"),
+    ] {
+        let world = World::with(JOURNAL, text).damaged();
+        world.check(&["sessions"]);
+        world.run(&words(verb)).ends(0);
+        let answer = world.run(&words("journal check sessions")).ends(0);
+        assert!(!answer.stderr.contains("replaced") && answer.text().contains("\tintact\t"), "{answer:?}");
+        let now = String::from_utf8(world.read(JOURNAL)).unwrap();
+        let at = now.find(&format!("\"{left}\"")).unwrap();
+        patch(&world, JOURNAL, at as u64 + 1, b"z");
+        let (status, report) = world.check(&["sessions"]);
+        assert_eq!((status, found(&report, "changed")), (3, vec![owned(&[left])]), "{report}");
+    }
+}
+
+#[test]
+fn a_repair_keeps_the_witness_that_speaks_against_the_journal() {
+    let text = text_of(&lines_of(JOURNAL));
+    let world = validated(JOURNAL, &text);
+    patch(&world, JOURNAL, 3, b"\0");
+    let answer = world.run(&words("journal repair sessions --apply")).ends(0);
+    assert!(answer.stderr.contains("the witness spoke against"), "{answer:?}");
+    let kept = fs::read_dir(world.dir().join("cruxctl/quarantine")).unwrap().flatten();
+    assert_eq!(kept.filter(|file| file.path().extension().is_some_and(|e| e == "witness")).count(), 1);
+    assert_eq!(world.check(&["sessions"]).0, 0);
+}
+
+#[test]
+fn a_compaction_of_what_is_not_what_it_was_is_refused() {
+    let text = text_of(&lines_of(JOURNAL));
+    let world = validated(JOURNAL, &text);
+    cut(&world, JOURNAL, lines_of(JOURNAL)[0].0.len() as u64 + 1);
+    let before = world.read(JOURNAL);
+    for line in ["journal compact sessions", "journal compact sessions --dry-run"] {
+        let answer = world.run(&words(line)).ends(5);
+        assert!(answer.stderr.contains("records-missing"), "{answer:?}");
+    }
+    assert_eq!(world.read(JOURNAL), before);
+}
+
+#[test]
+fn a_witness_with_any_byte_changed_or_cut_never_speaks_against_the_journal() {
+    let world = validated(JOURNAL, &text_of(&lines_of(JOURNAL)));
+    world.run_with(&words("session put d"), "1").ends(0);
+    let path = world.dir().join("cruxctl/index/sessions.witness");
+    let whole = fs::read(&path).unwrap();
+    let check = |what: &str| {
+        let (status, report) = world.check(&["sessions", "--dry-run"]);
+        assert_eq!((status, report["findings"].as_array().unwrap().len()), (0, 0), "{what}: {report}");
+    };
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).unwrap();
+        check(&format!("byte {at}"));
+        fs::write(&path, &whole[..at]).unwrap();
+        check(&format!("cut at {at}"));
+    }
+    // What was never finished is written again.
+    fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+    world.run_with(&words("session put e"), "1").ends(0);
+    let (_, report) = world.check(&["sessions"]);
+    assert_eq!(report["journals"][0]["known_bytes"], report["journals"][0]["bytes"], "{report}");
+    fs::write(&path, "something else").unwrap();
+    let answer = world.run(&words("journal check sessions")).ends(0);
+    assert!(answer.stderr.contains("cannot be read") && answer.text().contains("--accept"), "{answer:?}");
+    assert_eq!(fs::read(&path).unwrap(), b"something else");
+    world.run(&words("journal check sessions --accept")).ends(0);
+    let answer = world.run(&words("journal check sessions")).ends(0);
+    assert!(answer.text().contains("\tintact\t") && !answer.stderr.contains("witness"), "{answer:?}");
+}
+
+#[test]
+fn damage_that_was_there_when_it_was_validated_is_found_again_and_nothing_else() {
+    let lines = lines_of(JOURNAL);
+    let text = format!(
+        "{}\n{}{}\n\n{}\n\0\0\0{}\nnot json\n",
+        lines[0].0,
+        &lines[1].0[..40],
+        lines[2].0,
+        lines[3].0,
+        lines[4].0
+    );
+    let world = World::with(JOURNAL, text).damaged();
+    let plain = |report: &Value| (report["findings"].clone(), report["journals"][0]["live"].clone());
+    let first = world.check(&["sessions"]);
+    for how in [&["sessions"][..], &["sessions", "--full"], &["sessions"]] {
+        let again = world.check(how);
+        assert_eq!((again.0, plain(&again.1)), (3, plain(&first.1)));
+        assert_eq!(again.1["journals"][0]["witness"], "intact");
+    }
+}
+
+#[test]
+fn a_check_may_keep_nothing() {
+    let world = World::with(JOURNAL, text_of(&lines_of(JOURNAL)));
+    world.run(&words("journal check --dry-run")).ends(0);
+    world.run(&words("journal check --dry-run --accept")).ends(0);
+    assert!(!world.dir().join("cruxctl").exists());
+}
+
+#[test]
+fn eight_writers_and_two_readers_leave_a_clean_full_check_and_a_right_index() {
+    let world = World::with(JOURNAL, long());
+    world.run(&words("journal check sessions")).ends(0);
+    let left = AtomicUsize::new(2_000);
+    let next = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).ok();
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let world = &world;
+            scope.spawn(move || {
+                while let Some(n) = next() {
+                    let id = format!("s{}", (n * 7 + writer) % 400);
+                    match n % 5 {
+                        0 => assert!(world.run(&["session", "delete", &id]).status < 2),
+                        1 => assert!(world.run(&["session", "archive", &id]).status < 2),
+                        _ => drop(world.run_with(&["session", "put", &id], format!("{n}")).ends(0)),
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            let (world, left) = (&world, &left);
+            scope.spawn(move || {
+                while left.load(Ordering::Relaxed) > 0 {
+                    world.run(&words("journal check sessions")).ends(0);
+                    world.run(&words("session list --all --limit 3")).ends(0);
+                }
+            });
+        }
+    });
+    let answer = world.run(&words("journal check sessions --full --json")).ends(0);
+    assert!(!answer.stderr.contains("index was wrong"), "{answer:?}");
+    let report = answer.json();
+    assert_eq!(report["journals"][0]["known_bytes"], report["journals"][0]["bytes"], "{report}");
+    let list = || world.run(&words("session list --all --json")).ends(0).text();
+    let with = list();
+    assert!(world.dir().join("cruxctl/index/sessions.index").is_file());
+    world.forget();
+    assert_eq!(list(), with);
+}
+
+#[test]
+fn whatever_has_happened_before_an_accident_is_named() {
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() });
+    let steps = prop::collection::vec((0usize..7, 0usize..5), 1..16);
+    let accident = (any::<bool>(), any::<prop::sample::Index>(), 0u8..8);
+    runner
+        .run(&(steps, accident), |(steps, (cuts, at, bit))| {
+            let world = World::with(JOURNAL, session_line("s0", "0") + "\n").damaged();
+            for (n, (step, id)) in steps.into_iter().enumerate() {
+                let id = format!("s{id}");
+                let append = |text: &str| {
+                    let path = world.dir().join(JOURNAL);
+                    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+                    file.write_all(text.as_bytes()).unwrap();
+                };
+                match step {
+                    0 | 1 => drop(world.run_with(&["session", "put", &id], format!("{n}")).ends(0)),
+                    2 => assert!([0, 1, 3].contains(&world.run(&["session", "delete", &id]).status)),
+                    // A daemon writes beside us, and sometimes not to the end.
+                    3 => append(&(session_line(&id, &format!("[{n}]")) + "\n")),
+                    4 => append(&session_line(&id, "{}")[..30]),
+                    5 => drop(world.run(&["journal", "repair", "sessions", "--apply"]).ends(0)),
+                    _ => assert!([0, 5].contains(&world.run(&["journal", "compact", "sessions"]).status)),
+                }
+            }
+            world.check(&["sessions"]);
+            let (_, report) = world.check(&["sessions"]);
+            let known: usize = report["journals"][0]["known_bytes"].to_string().parse().unwrap();
+            let text = world.read(JOURNAL);
+            prop_assume!(known > 0);
+            let at = at.index(known);
+            let line = text[..at].iter().filter(|b| **b == b'\n').count() + 1;
+            if cuts {
+                cut(&world, JOURNAL, at as u64);
+            } else {
+                patch(&world, JOURNAL, at as u64, &[text[at] ^ (1 << bit)]);
+            }
+            let (status, report) = world.check(&["sessions"]);
+            let hit = report["findings"].as_array().unwrap().iter().any(|finding| {
+                let told = finding["class"] == "changed" || finding["class"] == "records-missing";
+                told && finding["line"].to_string().parse::<usize>().unwrap() >= line
+            });
+            prop_assert!(status == 3 && hit, "byte {at} of {known}, line {line}: {report}");
+            Ok(())
+        })
+        .unwrap();
+}
