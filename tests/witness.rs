@@ -98,18 +98,19 @@ fn rewrite(world: &World, file: &str, text: &str) {
     patch(world, file, 0, text.as_bytes());
 }
 
-/// Runs `one` for every number below `count`, on a few threads.
-fn each(count: usize, one: impl Fn(usize) + Sync) {
+/// Runs `one` for every number below `count`, on a few threads, each in a world of its own.
+fn each(count: usize, world: impl Fn() -> World + Sync, one: impl Fn(&World, usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
+                let world = world();
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     if n >= count {
                         return;
                     }
-                    one(n);
+                    one(&world, n);
                 }
             });
         }
@@ -121,32 +122,32 @@ fn any_byte_that_is_changed_names_its_record() {
     for file in [JOURNAL, CASES, FACTS] {
         let lines = lines_of(file);
         let text = text_of(&lines);
-        let worlds: Vec<World> = (0..4).map(|_| validated(file, &text)).collect();
-        let free = std::sync::Mutex::new(worlds);
-        each(text.len(), |at| {
-            let world = free.lock().unwrap().pop().unwrap();
-            let (mut start, mut line) = (0, 0);
-            while at > start + lines[line].0.len() {
-                start += lines[line].0.len() + 1;
-                line += 1;
-            }
-            let byte = text.as_bytes()[at];
-            // Every bit somewhere; the lowest makes another digit of a digit.
-            // Every bit somewhere; the lowest makes another digit of a digit. Read whole or not, the same is found.
-            let bit = if at % 2 == 0 { 1 } else { 1u8 << (at / 2 % 8) };
-            let how = if at % 4 == 3 { &[name(file), "--full"][..] } else { &[name(file)] };
-            patch(&world, file, at as u64, &[byte ^ bit]);
-            let (status, report) = world.check(how);
-            let changed = found(&report, "changed");
-            assert_eq!((status, &changed), (3, &vec![owned(&lines[line].1)]), "{file} byte {at}: {report}");
-            let place = report["findings"].as_array().unwrap().iter().find(|f| f["class"] == "changed");
-            let place = place.map(|f| (f["line"].clone(), f["offset"].clone()));
-            assert_eq!(place, Some(((line + 1).into(), start.into())), "{file} byte {at}: {report}");
-            patch(&world, file, at as u64, &[byte]);
-            let (status, report) = world.check(&[name(file)]);
-            assert_eq!((status, &report["journals"][0]["witness"]), (0, &"intact".into()), "{report}");
-            free.lock().unwrap().push(world);
-        });
+        each(
+            text.len(),
+            || validated(file, &text),
+            |world, at| {
+                let (mut start, mut line) = (0, 0);
+                while at > start + lines[line].0.len() {
+                    start += lines[line].0.len() + 1;
+                    line += 1;
+                }
+                let byte = text.as_bytes()[at];
+                // Every bit somewhere; the lowest makes another digit of a digit.
+                // Every bit somewhere; the lowest makes another digit of a digit. Read whole or not, the same is found.
+                let bit = if at % 2 == 0 { 1 } else { 1u8 << (at / 2 % 8) };
+                let how = if at % 4 == 3 { &[name(file), "--full"][..] } else { &[name(file)] };
+                patch(world, file, at as u64, &[byte ^ bit]);
+                let (status, report) = world.check(how);
+                let changed = found(&report, "changed");
+                assert_eq!((status, &changed), (3, &vec![owned(&lines[line].1)]), "{file} byte {at}: {report}");
+                let place = report["findings"].as_array().unwrap().iter().find(|f| f["class"] == "changed");
+                let place = place.map(|f| (f["line"].clone(), f["offset"].clone()));
+                assert_eq!(place, Some(((line + 1).into(), start.into())), "{file} byte {at}: {report}");
+                patch(world, file, at as u64, &[byte]);
+                let (status, report) = world.check(&[name(file)]);
+                assert_eq!((status, &report["journals"][0]["witness"]), (0, &"intact".into()), "{report}");
+            },
+        );
     }
 }
 
@@ -159,27 +160,31 @@ fn cut_anywhere_the_ids_that_are_gone_are_named() {
     for file in [JOURNAL, CASES, FACTS] {
         let lines = lines_of(file);
         let text = text_of(&lines);
-        each(text.len(), |at| {
-            let world = validated(file, &text);
-            cut(&world, file, at as u64);
-            let (mut gone, mut end, mut boundary) = (BTreeSet::new(), 0, at == 0);
-            for (line, ids) in &lines {
-                end += line.len() + 1;
-                boundary |= end == at;
-                // A line that lacks only its line end is there, and changed.
-                if end > at + 1 {
-                    gone.extend(owned(ids));
+        each(
+            text.len(),
+            || validated(file, &text),
+            |world, at| {
+                patch(world, file, 0, text.as_bytes());
+                cut(world, file, at as u64);
+                let (mut gone, mut end, mut boundary) = (BTreeSet::new(), 0, at == 0);
+                for (line, ids) in &lines {
+                    end += line.len() + 1;
+                    boundary |= end == at;
+                    // A line that lacks only its line end is there, and changed.
+                    if end > at + 1 {
+                        gone.extend(owned(ids));
+                    }
                 }
-            }
-            for how in [&[name(file), "--full"][..], &[name(file)]].iter().skip(usize::from(!boundary)) {
-                let (status, report) = world.check(how);
-                let missing: BTreeSet<String> = found(&report, "records-missing").concat().into_iter().collect();
-                assert_eq!((status, &missing), (3, &gone), "{file} cut at {at}: {report}");
-                if boundary {
-                    assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{file} cut at {at}: {report}");
+                for how in [&[name(file), "--full"][..], &[name(file)]].iter().skip(usize::from(!boundary)) {
+                    let (status, report) = world.check(how);
+                    let missing: BTreeSet<String> = found(&report, "records-missing").concat().into_iter().collect();
+                    assert_eq!((status, &missing), (3, &gone), "{file} cut at {at}: {report}");
+                    if boundary {
+                        assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{file} cut at {at}: {report}");
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 }
 
