@@ -7,9 +7,10 @@
 use std::collections::HashSet;
 use std::io;
 
+use super::Journal;
 use super::files::DataDir;
 use super::finding::{Class, Finding, HEAD, Reaction, Span};
-use super::live::{Digest, IdKey, KeyMap};
+use super::live::{Digest, IdKey, KeyMap, Live};
 use super::lock::Lock;
 use super::parallel::Met;
 use super::replay::{Opened, Seen, meet};
@@ -17,7 +18,6 @@ use super::scan::{Bytes, Item, Stretch};
 use super::witness::{
     self, Builder, Cursor, Encoder, End, Entries, Entry, Found, Identity, LineHash, Standing, Witness,
 };
-use super::{Journal, Replay};
 use crate::error::{Error, Result};
 
 /// How many ids of missing records are named.
@@ -124,7 +124,7 @@ pub fn read(
     opened: &Opened,
     found: &Found,
     options: Options,
-    replay: &mut dyn Replay,
+    live: &mut Live,
     take: &mut dyn FnMut(&Met) -> Result<()>,
 ) -> Result<(Seen, Outcome)> {
     let failed = |e: io::Error| Error::io("read", &witness::path(dir, journal), &e);
@@ -151,13 +151,13 @@ pub fn read(
         keeps: Builder::new(dir, journal, begins.to, begins.lines),
     };
     let mut report = Report { take, told: Seen::default() };
-    let from_witness = journal.last_wins && !options.full && !options.afresh && !replaced && old.is_some();
+    let from_witness = journal.rule.last_wins() && !options.full && !options.afresh && !replaced && old.is_some();
     let seen = if from_witness {
-        let mut seen = audit.known(journal, replay, &mut report)?;
-        seen.add(audit.rest(journal, replay, &mut report)?);
+        let mut seen = audit.known(journal, live, &mut report)?;
+        seen.add(audit.rest(journal, live, &mut report)?);
         seen
     } else {
-        opened.replay(journal, replay, true, &mut |met| match met {
+        opened.replay(journal, live, true, &mut |met| match met {
             Met::Lines(lines) => audit.lines(lines, &mut report),
             _ => (report.take)(met),
         })?
@@ -230,7 +230,7 @@ pub fn glance(dir: &DataDir, journal: &Journal, opened: &Opened, found: &Found) 
 
 impl Audit<'_> {
     /// Goes through the lines that the witness knows, as long as their bytes are the same.
-    fn known(&mut self, journal: &Journal, replay: &mut dyn Replay, report: &mut Report<'_>) -> Result<Seen> {
+    fn known(&mut self, journal: &Journal, live: &mut Live, report: &mut Report<'_>) -> Result<Seen> {
         let opened = self.opened;
         let mut window = Window { opened, block: Vec::new(), from: 0 };
         let mut seen = Seen::default();
@@ -244,7 +244,7 @@ impl Audit<'_> {
             if let Some(id) = id {
                 let span = Span { len: entry.span.len - 1, ..entry.span };
                 let digest = Digest { key: IdKey::of(id), deletes: entry.deletes, span };
-                replay.fold(&digest);
+                live.fold(&digest);
                 seen.records += 1;
                 seen.totals.bytes += entry.span.len;
                 seen.totals.lines += 1;
@@ -252,7 +252,7 @@ impl Audit<'_> {
             } else {
                 let to = entry.span.end();
                 let line = Stretch { from: entry.span.offset, lines_before: entry.line - 1, ..Stretch::whole(to) };
-                seen.add(opened.scan_items(journal, line, &mut |item| meet(item, replay, report.take))?);
+                seen.add(opened.scan_items(journal, line, &mut |item| meet(item, live, report.take))?);
             }
             entries.advance();
         }
@@ -262,13 +262,13 @@ impl Audit<'_> {
     }
 
     /// Reads what comes behind the lines that are known.
-    fn rest(&mut self, journal: &Journal, replay: &mut dyn Replay, report: &mut Report<'_>) -> Result<Seen> {
+    fn rest(&mut self, journal: &Journal, live: &mut Live, report: &mut Report<'_>) -> Result<Seen> {
         let (from, line) = self.at;
         let stretch = Stretch { from, lines_before: line - 1, hashes: true, ..Stretch::whole(self.opened.len) };
         let mut encoder = Encoder::default();
         self.opened.scan_items(journal, stretch, &mut |item| {
             encoder.item(item);
-            meet(item, replay, report.take)?;
+            meet(item, live, report.take)?;
             if let Item::LineEnd { .. } = item {
                 self.lines(&encoder.out, report)?;
                 encoder.out.clear();
@@ -579,8 +579,8 @@ impl Window<'_> {
 /// How a journal stands to its witness, for a verb that is about to replace it.
 pub fn verdict(dir: &DataDir, journal: &Journal, opened: &Opened) -> Result<(Verdict, Seen)> {
     let found = witness::open(dir, journal);
-    let mut replay = (journal.replay)();
-    let (_, outcome) = read(dir, journal, opened, &found, Options::default(), replay.as_mut(), &mut |_| Ok(()))?;
+    let mut live = Live::new(journal);
+    let (_, outcome) = read(dir, journal, opened, &found, Options::default(), &mut live, &mut |_| Ok(()))?;
     Ok((outcome.verdict, outcome.told))
 }
 

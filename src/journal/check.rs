@@ -5,10 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use super::Journal;
 use super::audit::{self, Verdict};
 use super::files::{self, DataDir};
 use super::finding::{Finding, Reaction, Severity};
 use super::index::{self, Index};
+use super::live::Live;
 use super::lock::Lock;
 use super::parallel::Met;
 use super::quarantine::{self, Held};
@@ -17,7 +19,6 @@ use super::replay::{self, Opened, Seen};
 use super::scan::Bytes;
 use super::stamp::Stamp;
 use super::witness::{self, Found};
-use super::{Journal, Replay};
 use crate::error::Result;
 
 /// How many lines with possible records are named.
@@ -120,7 +121,7 @@ pub fn check(
     // The witness first: a journal that is opened later has at least what it knows.
     let found = witness::open(dir, journal);
     let opened = replay::open(dir, journal)?;
-    let mut replay = (journal.replay)();
+    let mut live = Live::new(journal);
     let (mut record_bytes, mut damaged_bytes) = (0, 0);
     let mut possible = Vec::new();
     let mut daemon = BTreeSet::new();
@@ -128,7 +129,7 @@ pub fn check(
     let now = Stamp::parse(options.now.as_bytes());
     let how = audit::Options { full: options.full, afresh: options.accept };
     let mut read = 0;
-    let (mut seen, outcome) = audit::read(dir, journal, &opened, &found, how, replay.as_mut(), &mut |met| {
+    let (mut seen, outcome) = audit::read(dir, journal, &opened, &found, how, &mut live, &mut |met| {
         match met {
             Met::Record { span, time, .. } => {
                 record_bytes += span.len;
@@ -156,7 +157,7 @@ pub fn check(
         Some(file) => Some(files::metadata(file, &opened.path)?.permissions().mode() & 0o777),
         None => None,
     };
-    let mut notes = [replay.notes(), clock.notes()].concat();
+    let mut notes = [live.notes(), clock.notes()].concat();
     // What is accepted is told once more and counts no longer.
     if !options.accept {
         seen.add(Seen { in_progress: seen.in_progress, ..outcome.told.clone() });
@@ -166,16 +167,16 @@ pub fn check(
         Witnessed { known: outcome.known, against, accepted: options.accept, verdict: outcome.verdict.clone() };
     notes.extend(witness.note(&outcome, dir, journal));
     if options.keep {
-        notes.extend(keep(dir, journal, &opened, &found, outcome, replay.as_ref(), &seen, options)?);
+        notes.extend(keep(dir, journal, &opened, &found, outcome, &mut live, &seen, options)?);
     }
     Ok(Summary {
         journal: journal.name,
         exists: opened.file.is_some(),
         path: opened.path,
         seen,
-        live: replay.live(),
-        live_bytes: replay.live_bytes(),
-        dead_bytes: record_bytes.saturating_sub(replay.live_bytes()),
+        live: live.live(),
+        live_bytes: live.live_bytes(),
+        dead_bytes: record_bytes.saturating_sub(live.live_bytes()),
         damaged_bytes,
         daemon,
         possible,
@@ -195,18 +196,18 @@ fn keep(
     opened: &Opened,
     found: &Found,
     outcome: audit::Outcome,
-    replay: &dyn Replay,
+    live: &mut Live,
     seen: &Seen,
     options: Options<'_>,
 ) -> Result<Vec<String>> {
-    let live = replay.last_wins().filter(|_| opened.len >= index::WORTH_IT);
-    let kept = live.and_then(|_| Index::open(dir, journal, opened, false));
-    let wrong = match (&kept, live) {
-        (Some(index), Some(live)) if options.full => index.differs(opened, live),
+    let long = opened.len >= index::WORTH_IT;
+    let kept = Index::open(dir, journal, opened, false);
+    let wrong = match &kept {
+        Some(index) if options.full => index.differs(opened, live),
         _ => 0,
     };
     // An index remembers what was found: what is accepted must go from it.
-    let wants_index = live.is_some() && (kept.is_none() || wrong > 0 || options.accept);
+    let wants_index = long && (kept.is_none() || wrong > 0 || options.accept);
     if !outcome.keeps(options.accept) && !wants_index {
         return Ok(Vec::new());
     }
@@ -229,7 +230,7 @@ fn keep(
         Err(error) => notes.push(error.message),
         Ok(()) => {}
     }
-    if let Some(live) = live.filter(|_| wants_index) {
+    if wants_index {
         index::build(dir, journal, opened, live, seen, &lock);
     }
     Ok(notes)

@@ -6,7 +6,7 @@ use super::Journal;
 use super::audit::{self, Verdict};
 use super::files::DataDir;
 use super::finding::Span;
-use super::live::IdKey;
+use super::live::{IdKey, Live};
 use super::lock::Lock;
 use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
@@ -77,13 +77,13 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
 
 /// Yields the spans that stay, in order.
 fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result<()>) -> Result<Compaction> {
-    let mut replay = (journal.replay)();
+    let mut live = Live::new(journal);
     // Offsets of records that are read here and not by the daemon.
     let mut unread: HashSet<u64> = HashSet::new();
     let seen = opened.scan(
         journal,
         &mut |record| {
-            replay.record(record);
+            live.record(record);
             Ok(())
         },
         &mut |finding| {
@@ -102,9 +102,9 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
         let hint = format!("cruxctl journal repair {}", journal.name);
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
-    let mut compaction = Compaction { before_bytes: opened.len, live: replay.live(), ..Compaction::default() };
-    let spans = replay.spans();
-    drop(replay);
+    let mut compaction = Compaction { before_bytes: opened.len, live: live.live(), ..Compaction::default() };
+    let spans = live.spans().map_err(|e| Error::io("read", &opened.path, &e))?;
+    drop(live);
     if !unread.is_empty() {
         keeps_the_daemons_version(opened, journal, &unread, &spans)?;
     }

@@ -1,5 +1,5 @@
-//! The index of a journal in which the last record wins: how far the journal was validated, with what findings, and
-//! where the live record of each id lies.
+//! The index of a journal: how far it was validated, with what findings, and what its records add up to: where the live
+//! record of each id lies, and what the journal's rule keeps beside it.
 //!
 //! It is a cache. It may be deleted at any time, and it is not believed on any doubt: another boot, device, inode, a
 //! shorter file, another time of change, other bytes before the validated end. A lookup reads the header, one or two
@@ -7,8 +7,8 @@
 //! Writers change it behind the lock: the journal first, then the slots, then the header. Readers take no lock: slots
 //! may run ahead of the header, and then show a newer record, never a wrong one.
 //!
-//! A header of 4 KiB, then slots of 32 bytes: key, offset, length, and a word with the state and a check of the rest.
-//! A free slot is all zero, and ends the search.
+//! A header of 4 KiB, then slots of 32 bytes: key, offset, length, and a word with the state and a check of the rest; of
+//! 64 bytes where the journal's rule keeps words of its own. A free slot is all zero, and ends the search.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,22 +17,24 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Journal;
 use super::files::DataDir;
 use super::finding::{Class, Finding, Reaction, Span};
-use super::live::{Digest, IdKey, KeyMap, LastWins, Place};
+use super::live::{IdKey, Live, Place, Row};
 use super::lock::Lock;
 use super::replay::{Opened, Seen};
 use super::scan::{Item, Stretch};
-use super::{Journal, Replay};
-use crate::error::Result;
 
-const MAGIC: &[u8; 8] = b"CRUXIX01";
+const MAGIC: &[u8; 8] = b"CRUXIX02";
 const HEADER: usize = 4096;
 /// Bytes of the header in front of its checksum.
 const SUMMED: usize = HEADER - 32;
 /// Where the first findings begin in the header.
 const NOTES: usize = 168;
+/// Numbers of the header.
+const WORDS: usize = 15;
 const SLOT: usize = 32;
+const WIDE: usize = 64;
 /// How many slots are read at once: with a table that is half full, most searches end in the first read.
 const SLOTS_AT_ONCE: usize = 8;
 /// How many bytes before the validated end are held against the header.
@@ -40,8 +42,10 @@ const TAIL: u64 = 4096;
 /// A shorter journal is read faster than its index is kept.
 pub const WORTH_IT: u64 = 1 << 20;
 
-const LIVE: u32 = 1;
-const DELETED: u32 = 2;
+const USED: u32 = 1;
+const LIVE: u32 = 2;
+const MARK: u32 = 4;
+const GONE: u32 = 8;
 
 /// What a header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +62,9 @@ struct Header {
     damage: u64,
     daemon: u64,
     foreign: u64,
+    live: u64,
+    live_bytes: u64,
+    skips: u64,
     first: Vec<Told>,
 }
 
@@ -77,6 +84,7 @@ pub struct Index {
     file: File,
     header: Header,
     boot: [u8; 16],
+    wide: Wide,
 }
 
 /// Where indexes lie.
@@ -105,7 +113,8 @@ impl Index {
         file.read_exact_at(&mut bytes, 0).ok()?;
         let header = Header::from_bytes(&bytes, &boot)?;
         let data = journal_file.metadata().ok()?;
-        let long_enough = file.metadata().ok()?.len() >= HEADER as u64 + header.slots * SLOT as u64;
+        let wide = Wide::of(journal);
+        let long_enough = file.metadata().ok()?.len() >= wide.place_of(header.slots);
         let same = (data.dev(), data.ino()) == (header.dev, header.ino);
         // A journal that has not grown must not have changed; one that has must still have the same end there.
         let unchanged = data.len() != header.validated || (data.mtime(), data.mtime_nsec()) == header.mtime;
@@ -114,34 +123,36 @@ impl Index {
             file,
             header,
             boot,
+            wide,
         })
     }
 
-    /// The live record of an id.
-    fn get(&self, key: IdKey) -> io::Result<Option<Place>> {
+    /// What it keeps under a key.
+    pub fn get(&self, key: IdKey) -> io::Result<Option<Row>> {
         let mut found = None;
-        self.probe(key, &mut |slot| {
-            if slot.key == key.words() {
-                found = (slot.state == LIVE).then_some(slot.place);
-                return true;
+        self.probe(key, &mut |slot| match slot {
+            None => true,
+            Some(slot) if slot.key == key.words() => {
+                found = slot.row;
+                true
             }
-            slot.state == 0
+            Some(_) => false,
         })?;
         Ok(found)
     }
 
     /// Walks the slots in which a key may be until `done` says so; says where that was.
-    fn probe(&self, key: IdKey, done: &mut dyn FnMut(&Slot) -> bool) -> io::Result<Option<u64>> {
-        let slots = self.header.slots;
+    fn probe(&self, key: IdKey, done: &mut dyn FnMut(Option<Slot>) -> bool) -> io::Result<Option<u64>> {
+        let (slots, size) = (self.header.slots, self.wide.size());
         let mut at = key.words()[0] & (slots - 1);
-        let mut bytes = [0; SLOT * SLOTS_AT_ONCE];
+        let mut bytes = [0; WIDE * SLOTS_AT_ONCE];
         let mut walked = 0;
         while walked < slots {
             let here = (slots - at).min(SLOTS_AT_ONCE as u64);
-            let part = &mut bytes[..SLOT * usize::try_from(here).unwrap_or(SLOTS_AT_ONCE)];
-            self.file.read_exact_at(part, place_of(at))?;
-            for (n, slot) in part.chunks_exact(SLOT).enumerate() {
-                if done(&Slot::from_bytes(slot)?) {
+            let part = &mut bytes[..size * usize::try_from(here).unwrap_or(SLOTS_AT_ONCE)];
+            self.file.read_exact_at(part, self.wide.place_of(at))?;
+            for (n, slot) in part.chunks_exact(size).enumerate() {
+                if done(Slot::from_bytes(slot)?) {
                     return Ok(Some(at + n as u64));
                 }
             }
@@ -151,56 +162,65 @@ impl Index {
         Ok(None)
     }
 
-    /// Every live record's place, in the order of the table.
-    fn places(&self) -> io::Result<Vec<(IdKey, Place)>> {
-        let mut live = Vec::new();
+    /// The rows under all keys that are wanted.
+    pub fn rows(&self, wanted: &dyn Fn(&IdKey) -> bool) -> io::Result<Vec<(IdKey, Row)>> {
+        let mut rows = Vec::new();
         let mut block = vec![0; 1 << 18];
-        let (mut at, end) = (HEADER as u64, HEADER as u64 + self.header.slots * SLOT as u64);
+        let (mut at, end) = (HEADER as u64, self.wide.place_of(self.header.slots));
         while at < end {
             let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(block.len());
             self.file.read_exact_at(&mut block[..want], at)?;
-            for slot in block[..want].chunks_exact(SLOT).map(Slot::from_bytes) {
-                let slot = slot?;
-                if slot.state == LIVE {
-                    live.push((IdKey::from_words(slot.key), slot.place));
+            for slot in block[..want].chunks_exact(self.wide.size()) {
+                if let Some(Slot { key, row: Some(row) }) = Slot::from_bytes(slot)? {
+                    let key = IdKey::from_words(key);
+                    if wanted(&key) {
+                        rows.push((key, row));
+                    }
                 }
             }
             at += want as u64;
         }
-        Ok(live)
+        Ok(rows)
     }
 
-    /// About how many ids it says otherwise than a replay of the journal, as it was opened. An index that was brought
+    /// Live ids, their bytes, and events that were skipped.
+    #[must_use]
+    pub fn sums(&self) -> (u64, u64, u64) {
+        (self.header.live, self.header.live_bytes, self.header.skips)
+    }
+
+    /// About how many keys it says otherwise than a replay of the journal, as it was opened. An index that was brought
     /// further meanwhile says nothing about that.
     #[must_use]
-    pub fn differs(&self, opened: &Opened, live: &LastWins) -> u64 {
+    pub fn differs(&self, opened: &Opened, live: &mut Live) -> u64 {
         if self.header.validated != opened.len {
             return 0;
         }
-        let Ok(places) = self.places() else { return live.live().max(1) };
-        let same = places.iter().filter(|(key, place)| live.at(*key).is_some_and(|at| at == place.span())).count();
-        (live.live().max(places.len() as u64)) - same as u64
+        let Ok(rows) = self.rows(&|_| true) else { return live.changed().max(1) };
+        let same = rows.iter().filter(|(key, row)| live.row(*key).as_ref() == Some(row)).count() as u64;
+        let sums = self.sums() != (live.live(), live.live_bytes(), live.skips());
+        (live.changed().max(rows.len() as u64) - same).max(u64::from(sums))
     }
 
-    /// Writes what a record has changed.
-    fn put(&mut self, digest: &Digest) -> io::Result<()> {
+    /// Writes what is kept under a key from now on.
+    fn put(&mut self, key: IdKey, row: Option<Row>) -> io::Result<()> {
         let mut fresh = false;
-        let place = self.probe(digest.key, &mut |slot| {
-            fresh = slot.state == 0;
-            fresh || slot.key == digest.key.words()
+        let place = self.probe(key, &mut |slot| {
+            fresh = slot.is_none();
+            slot.is_none_or(|slot| slot.key == key.words())
         })?;
-        if fresh && digest.deletes {
+        if fresh && row.is_none() {
             return Ok(());
         }
         let Some(at) = place else { return Err(io::Error::other("the table is full")) };
         self.header.used += u64::from(fresh);
-        let state = if digest.deletes { DELETED } else { LIVE };
-        let slot = Slot { key: digest.key.words(), place: Place::of(digest.span), state };
-        self.file.write_all_at(&slot.to_bytes(), place_of(at))
+        let slot = Slot { key: key.words(), row };
+        self.file.write_all_at(&slot.to_bytes()[..self.wide.size()], self.wide.place_of(at))
     }
 
     /// What the validated part of the journal has, in numbers.
-    fn seen(&self) -> Seen {
+    #[must_use]
+    pub fn seen(&self) -> Seen {
         let mut seen = Seen { records: self.header.records, ..Seen::default() };
         seen.totals.bytes = self.header.validated;
         seen.totals.lines = self.header.lines;
@@ -212,66 +232,16 @@ impl Index {
     }
 }
 
-/// The live records of a journal as its index has them, and what came behind the validated end.
-#[derive(Debug)]
-pub struct Indexed {
-    index: Index,
-    /// Ids that records behind the validated end are about; `None`: deleted.
-    newer: KeyMap<Option<Place>>,
-}
-
-impl Indexed {
-    /// Opens the index of a journal and reads what is behind its validated end. `None` where there is none to believe.
-    pub fn open(dir: &DataDir, journal: &Journal, opened: &Opened) -> Result<Option<(Indexed, Seen)>> {
-        let Some(index) = Index::open(dir, journal, opened, false) else { return Ok(None) };
-        let mut newer = KeyMap::default();
-        let mut seen = index.seen();
-        let more = opened.scan_items(journal, index.rest(opened), &mut |item| {
-            if let Item::Record(record) = item
-                && let Some(digest) = Digest::of(record)
-            {
-                newer.insert(digest.key, (!digest.deletes).then(|| Place::of(digest.span)));
-            }
-            Ok(())
-        })?;
-        seen.add(more);
-        Ok(Some((Indexed { index, newer }, seen)))
-    }
-
-    /// The place of a live id; an error where the index cannot be read.
-    pub fn get(&self, id: &str) -> io::Result<Option<Span>> {
-        let key = IdKey::of(id);
-        let place = match self.newer.get(&key) {
-            Some(place) => *place,
-            None => self.index.get(key)?,
-        };
-        Ok(place.map(Place::span))
-    }
-
-    /// The live records' places, in the order of the file; an error where the index cannot be read.
-    pub fn spans(&self) -> io::Result<Vec<Span>> {
-        let old =
-            self.index.places()?.into_iter().filter(|(key, _)| !self.newer.contains_key(key)).map(|(_, place)| place);
-        let mut spans: Vec<Span> = old.chain(self.newer.values().flatten().copied()).map(Place::span).collect();
-        spans.sort_unstable_by_key(|span| span.offset);
-        Ok(spans)
-    }
-
-    /// How many live ids there are at the most.
-    #[must_use]
-    pub fn at_most(&self) -> u64 {
-        self.index.header.used + self.newer.len() as u64
-    }
-
+impl Index {
     /// How many bytes lie behind the validated end.
     #[must_use]
     pub fn behind(&self, opened: &Opened) -> u64 {
-        opened.len.saturating_sub(self.index.header.validated)
+        opened.len.saturating_sub(self.header.validated)
     }
-}
 
-impl Index {
-    fn rest(&self, opened: &Opened) -> Stretch {
+    /// What comes behind the validated end.
+    #[must_use]
+    pub fn rest(&self, opened: &Opened) -> Stretch {
         let header = &self.header;
         // A writer may have brought it further than this reader looked.
         let to = opened.len.max(header.validated);
@@ -288,13 +258,13 @@ pub fn remove(dir: &DataDir, journal: &Journal, _lock: &Lock) {
 /// Brings the index of a journal up to date behind the lock, as far as its lines have line ends. An index that cannot
 /// be kept is removed: nothing depends on it.
 pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
-    let Some(mut index) = Index::open(dir, journal, opened, true) else { return };
-    if fold(dir, journal, opened, &mut index, lock).is_none() {
+    let Some(index) = Index::open(dir, journal, opened, false) else { return };
+    if fold(dir, journal, opened, index, lock).is_none() {
         remove(dir, journal, lock);
     }
 }
 
-fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: &mut Index, lock: &Lock) -> Option<()> {
+fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: Index, lock: &Lock) -> Option<()> {
     let file = opened.file.as_ref()?;
     if opened.len == index.header.validated {
         return Some(());
@@ -303,40 +273,33 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: &mut Index, lo
     if opened.ends_open().ok()? {
         return Some(());
     }
-    let mut digests = Vec::new();
-    let rest = index.rest(opened);
+    let (rest, mut all) = (index.rest(opened), index.seen());
+    let mut live = Live::over(journal, index);
     let seen = opened
         .scan_items(journal, rest, &mut |item| {
             if let Item::Record(record) = item {
-                digests.extend(Digest::of(record));
+                live.record(record);
             }
             Ok(())
         })
         .ok()?;
+    live.check().ok()?;
+    all.add(seen);
+    let mut index = Index::open(dir, journal, opened, true)?;
     // Room for all of them, and the table never more than three quarters full.
-    if (index.header.used + digests.len() as u64) * 4 > index.header.slots * 3 {
-        let mut live = LastWins::default();
-        for (key, place) in index.places().ok()? {
-            live.fold(&Digest { key, deletes: false, span: place.span() });
-        }
-        digests.iter().for_each(|digest| live.fold(digest));
-        let mut all = index.seen();
-        all.add(seen);
+    if (index.header.used + live.changed()) * 4 > index.header.slots * 3 {
         build(dir, journal, opened, &live, &all, lock);
         return Some(());
     }
-    for digest in &digests {
-        index.put(digest).ok()?;
+    for (key, row) in live.changes() {
+        index.put(key, row).ok()?;
     }
-    let mut all = index.seen();
-    all.add(seen);
-    let used = index.header.used;
-    let header = Header::of(opened, file, index.header.slots, used, &all).ok()?;
+    let header = Header::of(opened, file, (index.header.slots, index.header.used), &live, &all).ok()?;
     index.file.write_all_at(&header.to_bytes(&index.boot), 0).ok()
 }
 
-/// Writes the index of a journal afresh behind the lock, from a replay of all of it. Says whether it is there.
-pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &LastWins, seen: &Seen, _lock: &Lock) -> bool {
+/// Writes the index of a journal afresh behind the lock, from what all of it adds up to. Says whether it is there.
+pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &Live, seen: &Seen, _lock: &Lock) -> bool {
     let built = || -> Option<()> {
         let (boot, file) = (dir.boot?, opened.file.as_ref()?);
         if opened.len < WORTH_IT || opened.ends_open().ok()? {
@@ -345,16 +308,20 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &LastWins,
         let path = path(dir, journal);
         let folder = path.parent()?;
         dir.make(folder).ok()?;
-        let slots = (live.live() * 2).next_power_of_two().max(1024);
-        let header = Header::of(opened, file, slots, live.live(), seen).ok()?;
-        let mut table = vec![0; SLOT * usize::try_from(slots).ok()?];
-        for (key, place) in live.places() {
+        let rows = live.rows().ok()?;
+        let wide = Wide::of(journal);
+        let used = rows.len() as u64;
+        let slots = (used * 2).next_power_of_two().max(1024);
+        let header = Header::of(opened, file, (slots, used), live, seen).ok()?;
+        let size = wide.size();
+        let mut table = vec![0; size * usize::try_from(slots).ok()?];
+        for (key, row) in rows {
             let mut at = key.words()[0] & (slots - 1);
             loop {
-                let from = SLOT * usize::try_from(at).ok()?;
-                let slot = table.get_mut(from..from + SLOT)?;
-                if slot[28..] == [0; 4] {
-                    slot.copy_from_slice(&Slot { key: key.words(), place, state: LIVE }.to_bytes());
+                let from = size * usize::try_from(at).ok()?;
+                let slot = table.get_mut(from..from + size)?;
+                if slot[28..32] == [0; 4] {
+                    slot.copy_from_slice(&Slot { key: key.words(), row: Some(row) }.to_bytes()[..size]);
                     break;
                 }
                 at = (at + 1) & (slots - 1);
@@ -385,54 +352,91 @@ fn tail(file: &File, end: u64) -> io::Result<[u8; 16]> {
     Ok(hash)
 }
 
-/// Where a slot lies in the file.
-fn place_of(slot: u64) -> u64 {
-    HEADER as u64 + slot * SLOT as u64
+/// How much of a row its slots keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wide {
+    /// 32 bytes: the place.
+    No,
+    /// 64 bytes: the words of the journal's rule as well.
+    Yes,
 }
 
+impl Wide {
+    fn of(journal: &Journal) -> Wide {
+        if journal.rule.last_wins() { Wide::No } else { Wide::Yes }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Wide::No => SLOT,
+            Wide::Yes => WIDE,
+        }
+    }
+
+    /// Where a slot lies in the file.
+    fn place_of(self, slot: u64) -> u64 {
+        HEADER as u64 + slot * self.size() as u64
+    }
+}
+
+/// A slot that is in use.
 struct Slot {
     key: [u64; 2],
-    place: Place,
-    state: u32,
+    /// `None`: nothing is kept under the key any more.
+    row: Option<Row>,
 }
 
 impl Slot {
-    fn from_bytes(bytes: &[u8]) -> io::Result<Slot> {
-        let word = |at: usize| bytes[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-        let half = |at: usize| bytes[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
-        let place = Place::of(Span { offset: word(16), len: u64::from(half(24)) });
-        let slot = Slot { key: [word(0), word(8)], place, state: half(28) & 0xFF };
+    /// Reads a slot; `None` where it was never used.
+    fn from_bytes(bytes: &[u8]) -> io::Result<Option<Slot>> {
+        let word = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b));
+        let half = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let state = half(28) & 0xFF;
+        let row = Row {
+            place: Place::of(Span { offset: word(16), len: u64::from(half(24)) }),
+            live: state & LIVE != 0,
+            mark: state & MARK != 0,
+            more: [word(32), word(40), word(48)],
+        };
+        let slot = Slot { key: [word(0), word(8)], row: (state & GONE == 0).then_some(row) };
         // A slot whose bytes were changed by anything but us must not hide an id.
-        if slot.to_bytes()[..] != *bytes {
+        if slot.to_bytes()[..bytes.len()] != *bytes {
             return Err(io::Error::other("a slot of the index is damaged"));
         }
-        Ok(slot)
+        Ok(Some(slot))
     }
 
-    fn to_bytes(&self) -> [u8; SLOT] {
-        let mut bytes = [0; SLOT];
-        if self.state == 0 {
-            return bytes;
+    fn to_bytes(&self) -> [u8; WIDE] {
+        let row = self.row.unwrap_or_default();
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        let state = USED | flag(row.live, LIVE) | flag(row.mark, MARK) | flag(self.row.is_none(), GONE);
+        let span = row.place.span();
+        let [a, b, c] = row.more;
+        let mut bytes = [0; WIDE];
+        let words = [self.key[0], self.key[1], span.offset, span.len];
+        for (n, word) in words.iter().enumerate() {
+            bytes[n * 8..][..8].copy_from_slice(&word.to_le_bytes());
         }
-        let span = self.place.span();
-        bytes[..8].copy_from_slice(&self.key[0].to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.key[1].to_le_bytes());
-        bytes[16..24].copy_from_slice(&span.offset.to_le_bytes());
         // A place keeps lengths in 32 bits.
-        bytes[24..28].copy_from_slice(&span.len.to_le_bytes()[..4]);
-        let mixed = [self.key[0], self.key[1], span.offset, span.len, u64::from(self.state)]
-            .iter()
+        let mixed = words
+            .into_iter()
+            .chain([u64::from(state), a, b, c])
             .fold(0u64, |sum, word| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
-        let [.., a, b, c] = mixed.to_le_bytes();
-        let state = self.state.to_le_bytes()[0];
-        bytes[28..].copy_from_slice(&[state, a, b, c]);
+        let [.., x, y, z] = mixed.to_le_bytes();
+        bytes[28..32].copy_from_slice(&[state.to_le_bytes()[0], x, y, z]);
+        for (n, word) in row.more.iter().enumerate() {
+            bytes[SLOT + n * 8..][..8].copy_from_slice(&word.to_le_bytes());
+        }
         bytes
     }
 }
 
 impl Header {
     /// The header of a journal that was read as far as it was long when it was opened.
-    fn of(opened: &Opened, file: &File, slots: u64, used: u64, seen: &Seen) -> io::Result<Header> {
+    fn of(opened: &Opened, file: &File, (slots, used): (u64, u64), live: &Live, seen: &Seen) -> io::Result<Header> {
         let data = file.metadata()?;
         let validated = opened.len;
         if data.len() == validated && (data.mtime(), data.mtime_nsec()) != opened.mtime {
@@ -447,6 +451,9 @@ impl Header {
             tail: tail(file, validated)?,
             slots,
             used,
+            live: live.live(),
+            live_bytes: live.live_bytes(),
+            skips: live.skips(),
             records: seen.records,
             damage: seen.damage,
             daemon: seen.daemon,
@@ -455,7 +462,7 @@ impl Header {
         })
     }
 
-    fn words(&self) -> [u64; 13] {
+    fn words(&self) -> [u64; WORDS] {
         let (seconds, nanos) = self.mtime;
         [
             self.dev,
@@ -470,7 +477,9 @@ impl Header {
             self.damage,
             self.daemon,
             self.foreign,
-            0,
+            self.live,
+            self.live_bytes,
+            self.skips,
         ]
     }
 
@@ -508,15 +517,18 @@ impl Header {
             damage: word(9),
             daemon: word(10),
             foreign: word(11),
-            tail: *body[128..].first_chunk()?,
+            live: word(12),
+            live_bytes: word(13),
+            skips: word(14),
+            tail: *body[24 + 8 * WORDS..].first_chunk()?,
             first: serde_json::from_slice(&body[NOTES..]).ok()?,
         };
         header.slots.is_power_of_two().then_some(header)
     }
 }
 
-/// How much of a damage's words the header keeps.
-const WORDS: usize = 200;
+/// How many letters of a damage's words the header keeps.
+const TOLD: usize = 200;
 
 impl Told {
     fn of(finding: &Finding) -> Told {
@@ -525,7 +537,7 @@ impl Told {
             offset: finding.span.offset,
             len: finding.span.len,
             class: finding.class.name().to_owned(),
-            why: finding.why.chars().take(WORDS).collect(),
+            why: finding.why.chars().take(TOLD).collect(),
         }
     }
 

@@ -1,12 +1,15 @@
-//! Ids to places: what is left when the last record of each id wins.
+//! Ids to places: what a journal's records add up to.
 //!
-//! It keeps 32 bytes an id: a 128-bit hash instead of the id, and the place of its record.
+//! It keeps 32 bytes an id: a 128-bit hash instead of the id, and the place of its record. Rules that need more keep
+//! three words beside it. It begins with nothing, or on top of an index, of which it reads only what is asked for.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::io;
 
-use super::Replay;
+use super::Journal;
 use super::finding::Span;
+use super::index::Index;
 use super::scan::Record;
 use super::split::event_id;
 
@@ -31,6 +34,12 @@ impl IdKey {
     #[must_use]
     pub fn from_words(words: [u64; 2]) -> IdKey {
         IdKey(words)
+    }
+
+    /// The key of something else that is kept of what this is the key of.
+    #[must_use]
+    pub fn beside(self, what: u64) -> IdKey {
+        IdKey([self.0[0] ^ what.rotate_left(32), self.0[1] ^ what])
     }
 
     /// Half of the key, for what is only compared; never 0.
@@ -80,7 +89,7 @@ impl Hasher for KeyHasher {
 pub type KeyMap<V> = HashMap<IdKey, V, BuildHasherDefault<KeyHasher>>;
 
 /// A place in 12 bytes: no record is longer than 4 GiB.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     offset: [u32; 2],
     len: u32,
@@ -125,66 +134,278 @@ impl Digest {
     }
 }
 
-/// The live ids of a journal in which the last record wins: its op `delete` ends an id, every other begins it anew.
-#[derive(Debug, Default)]
-pub struct LastWins {
-    map: KeyMap<Place>,
+/// How the records of a journal add up.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    /// The last record of an id wins, and the op `delete` ends an id: [`Digest`]s are all that is needed, so that several
+    /// threads can read the journal.
+    LastWins,
+    /// A rule of the journal's own. It sees every record, in the order of the file.
+    Own(fn(&mut Live, &Record<'_>)),
+}
+
+impl Rule {
+    /// Whether digests are all that is needed.
+    #[must_use]
+    pub fn last_wins(self) -> bool {
+        matches!(self, Rule::LastWins)
+    }
+}
+
+/// What is kept under a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Where its record lies.
+    pub place: Place,
+    /// Whether it is live.
+    pub live: bool,
+    /// A mark of the journal's rule.
+    pub mark: bool,
+    /// Words of the journal's rule.
+    pub more: [u64; 3],
+}
+
+/// A row without its words: 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Slim {
+    place: Place,
+    state: State,
+}
+
+/// What is known of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Row {
+        live: bool,
+        mark: bool,
+    },
+    /// The index has it, and a later record has removed it.
+    Removed,
+}
+
+/// How many events that the daemon skips are told one by one.
+const TOLD: usize = 20;
+
+/// What a journal's records add up to, by key: from its first record on, or on top of its index.
+#[derive(Debug)]
+pub struct Live {
+    rule: Rule,
+    base: Option<Index>,
+    rows: KeyMap<Slim>,
+    /// The words of the rows that have any.
+    more: KeyMap<[u64; 3]>,
+    live: u64,
     bytes: u64,
+    skipped: Vec<String>,
+    skips: u64,
+    /// Why the index could not be read, once that has happened.
+    failed: Option<io::Error>,
 }
 
-impl LastWins {
-    /// Every live id's key and place.
-    pub fn places(&self) -> impl Iterator<Item = (IdKey, Place)> {
-        self.map.iter().map(|(key, place)| (*key, *place))
-    }
-
-    /// The place of a live id.
+impl Live {
+    /// Nothing yet.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<Span> {
-        self.at(IdKey::of(id))
-    }
-
-    /// The place of the live id with this key.
-    #[must_use]
-    pub fn at(&self, key: IdKey) -> Option<Span> {
-        self.map.get(&key).map(|place| place.span())
-    }
-}
-
-impl Replay for LastWins {
-    fn record(&mut self, record: &Record<'_>) {
-        if let Some(digest) = Digest::of(record) {
-            self.fold(&digest);
+    pub fn new(journal: &Journal) -> Live {
+        Live {
+            rule: journal.rule,
+            base: None,
+            rows: KeyMap::default(),
+            more: KeyMap::default(),
+            live: 0,
+            bytes: 0,
+            skipped: Vec::new(),
+            skips: 0,
+            failed: None,
         }
     }
 
-    fn fold(&mut self, digest: &Digest) {
-        let before = if digest.deletes {
-            self.map.remove(&digest.key)
+    /// What the index has.
+    #[must_use]
+    pub fn over(journal: &Journal, index: Index) -> Live {
+        let (live, bytes, skips) = index.sums();
+        Live { base: Some(index), live, bytes, skips, ..Live::new(journal) }
+    }
+
+    /// The index that this is on top of.
+    #[must_use]
+    pub fn base(&self) -> Option<&Index> {
+        self.base.as_ref()
+    }
+
+    /// Takes the next record.
+    pub fn record(&mut self, record: &Record<'_>) {
+        match self.rule {
+            Rule::LastWins => {
+                if let Some(digest) = Digest::of(record) {
+                    self.fold(&digest);
+                }
+            }
+            Rule::Own(rule) => rule(self, record),
+        }
+    }
+
+    /// Takes the digest of the next record, where the last one wins.
+    pub fn fold(&mut self, digest: &Digest) {
+        if digest.deletes {
+            self.remove(digest.key);
         } else {
-            self.bytes += digest.span.len;
-            self.map.insert(digest.key, Place::of(digest.span))
-        };
-        if let Some(before) = before {
-            self.bytes -= before.span().len;
+            self.set(digest.key, Row { place: Place::of(digest.span), live: true, ..Row::default() });
         }
     }
 
-    fn live(&self) -> u64 {
-        self.map.len() as u64
+    /// What is kept under a key.
+    pub fn row(&mut self, key: IdKey) -> Option<Row> {
+        let Some(slim) = self.rows.get(&key) else { return self.base_row(key) };
+        match slim.state {
+            State::Row { live, mark } => {
+                let more = self.more.get(&key).copied().unwrap_or_default();
+                Some(Row { place: slim.place, live, mark, more })
+            }
+            State::Removed => None,
+        }
     }
 
-    fn last_wins(&self) -> Option<&LastWins> {
-        Some(self)
+    fn base_row(&mut self, key: IdKey) -> Option<Row> {
+        match self.base.as_ref()?.get(key) {
+            Ok(row) => row,
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
     }
 
-    fn live_bytes(&self) -> u64 {
+    /// Keeps a row under a key, in the place of what is there.
+    pub fn set(&mut self, key: IdKey, row: Row) {
+        let slim = Slim { place: row.place, state: State::Row { live: row.live, mark: row.mark } };
+        let before = self.rows.insert(key, slim);
+        self.forget(key, before);
+        if row.more != [0; 3] {
+            self.more.insert(key, row.more);
+        } else if !self.more.is_empty() {
+            self.more.remove(&key);
+        }
+        if row.live {
+            self.live += 1;
+            self.bytes += row.place.span().len;
+        }
+    }
+
+    /// Keeps nothing more under a key.
+    pub fn remove(&mut self, key: IdKey) {
+        let removed = Slim { place: Place::default(), state: State::Removed };
+        let before = if self.base.is_some() { self.rows.insert(key, removed) } else { self.rows.remove(&key) };
+        self.forget(key, before);
+        if !self.more.is_empty() {
+            self.more.remove(&key);
+        }
+    }
+
+    /// Takes what was there before out of the sums.
+    fn forget(&mut self, key: IdKey, before: Option<Slim>) {
+        let (place, live) = match before {
+            Some(Slim { place, state: State::Row { live, .. } }) => (place, live),
+            Some(Slim { state: State::Removed, .. }) => return,
+            None => match self.base_row(key) {
+                Some(row) => (row.place, row.live),
+                None => return,
+            },
+        };
+        if live {
+            self.live -= 1;
+            self.bytes -= place.span().len;
+        }
+    }
+
+    /// Remembers an event that the daemon reads and then skips by a rule of its own.
+    pub fn skip(&mut self, line: u64, what: &str, id: &str) {
+        self.skips += 1;
+        if self.skipped.len() < TOLD {
+            self.skipped.push(format!("line {line}: {what} ({id}): the daemon reads and ignores it"));
+        }
+    }
+
+    /// How many ids are live.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// How many bytes the live records take.
+    #[must_use]
+    pub fn live_bytes(&self) -> u64 {
         self.bytes
     }
 
-    fn spans(&self) -> Vec<Span> {
-        let mut spans: Vec<Span> = self.map.values().map(|place| place.span()).collect();
+    /// How many events were skipped.
+    #[must_use]
+    pub fn skips(&self) -> u64 {
+        self.skips
+    }
+
+    /// What was skipped, in words.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.skipped.clone();
+        let rest = self.skips - self.skipped.len() as u64;
+        if rest > 0 {
+            notes.push(format!("{rest} more events that the daemon reads and ignores"));
+        }
+        notes
+    }
+
+    /// The place of a live id; an error where the index cannot be read.
+    pub fn get(&mut self, id: &str) -> io::Result<Option<Span>> {
+        let row = self.row(IdKey::of(id));
+        self.check()?;
+        Ok(row.filter(|row| row.live).map(|row| row.place.span()))
+    }
+
+    /// An error where the index could not be read.
+    pub fn check(&mut self) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Every row; an error where the index cannot be read.
+    pub fn rows(&self) -> io::Result<Vec<(IdKey, Row)>> {
+        let mut rows = match &self.base {
+            Some(index) => index.rows(&|key| !self.rows.contains_key(&key))?,
+            None => Vec::with_capacity(self.rows.len()),
+        };
+        rows.extend(self.changes().filter_map(|(key, row)| Some((key, row?))));
+        Ok(rows)
+    }
+
+    /// What has changed since the index was made: rows, and keys under which nothing is kept any more.
+    pub fn changes(&self) -> impl Iterator<Item = (IdKey, Option<Row>)> + '_ {
+        self.rows.iter().map(|(key, slim)| match slim.state {
+            State::Removed => (*key, None),
+            State::Row { live, mark } => {
+                let more = self.more.get(key).copied().unwrap_or_default();
+                (*key, Some(Row { place: slim.place, live, mark, more }))
+            }
+        })
+    }
+
+    /// How many keys have changed since the index was made.
+    #[must_use]
+    pub fn changed(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// The live records' places, in the order of the file; an error where the index cannot be read.
+    pub fn spans(&self) -> io::Result<Vec<Span>> {
+        let mut spans: Vec<Span> = match &self.base {
+            None => self.rows.values().filter(|slim| slim.is_live()).map(|slim| slim.place.span()).collect(),
+            Some(_) => self.rows()?.iter().filter(|(_, row)| row.live).map(|(_, row)| row.place.span()).collect(),
+        };
         spans.sort_unstable_by_key(|span| span.offset);
-        spans
+        Ok(spans)
+    }
+}
+
+impl Slim {
+    fn is_live(self) -> bool {
+        matches!(self.state, State::Row { live: true, .. })
     }
 }

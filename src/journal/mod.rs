@@ -34,8 +34,7 @@ pub mod witness;
 
 pub use finding::{Class, Finding, Reaction, Severity, Span};
 
-use live::Digest;
-use scan::Record;
+use live::Rule;
 use shape::Shape;
 
 /// One journal: its names, its format, and how its records add up to live ones.
@@ -47,30 +46,8 @@ pub struct Journal {
     pub file: &'static str,
     /// The format of its lines.
     pub shape: &'static Shape,
-    /// An empty replay.
-    pub replay: fn() -> Box<dyn Replay>,
-    /// Whether [`live::Digest`]s are all that its replay needs, so that several threads can read it.
-    pub last_wins: bool,
-}
-
-/// What a journal's records add up to. It sees them in the order of the file.
-pub trait Replay {
-    /// Takes the next record.
-    fn record(&mut self, record: &Record<'_>);
-    /// Takes the digest of the next record, where the journal says that this is enough.
-    fn fold(&mut self, _digest: &Digest) {}
-    /// How many ids are live.
-    fn live(&self) -> u64;
-    /// How many bytes the live records take.
-    fn live_bytes(&self) -> u64;
-    /// The live ids and their places, where the last record of each wins.
-    fn last_wins(&self) -> Option<&live::LastWins> {
-        None
-    }
-    /// The live records' places, in the order of the file.
-    fn spans(&self) -> Vec<Span>;
-    /// What the daemon reads and then skips by a rule of its own, in words.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
+    /// How its records add up to live ones.
+    pub rule: Rule,
+    /// The id of a live record, from the bytes at its place.
+    pub id_of: fn(&[u8]) -> Option<String>,
 }

@@ -63,7 +63,7 @@ const ROOM: u64 = 1 << 30;
 #[must_use]
 pub fn worth_it(journal: &Journal, len: u64) -> bool {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    journal.last_wins && len >= LONG && limit.is_none_or(|limit| limit >= ROOM)
+    journal.rule.last_wins() && len >= LONG && limit.is_none_or(|limit| limit >= ROOM)
 }
 
 /// Whose turn it is.

@@ -128,6 +128,14 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
     }
 }
 
+/// The id of an event that makes it live; `None` where the text is none, or ends it.
+#[must_use]
+pub fn live_id(shape: &Shape, text: &[u8]) -> Option<String> {
+    let Reading::Event { event, .. } = read(shape, text) else { return None };
+    let id = super::split::event_id(&event)?;
+    (event.op.name != "delete").then(|| id.into_owned())
+}
+
 /// Reads a record by itself; `None` where it is none.
 #[must_use]
 pub fn read_record<'a>(names: &'static [Member], text: &'a [u8]) -> Option<Members<'a>> {

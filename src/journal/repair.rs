@@ -7,16 +7,17 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::Journal;
 use super::audit::{self, Verdict};
 use super::files::DataDir;
 use super::finding::{Class, Finding, Reaction, Severity, Span};
+use super::live::Live;
 use super::lock::Lock;
 use super::quarantine::Quarantine;
 use super::replace::{self, Replacement};
 use super::replay::{self, Opened, Seen};
 use super::scan::{self, Bytes, Item, Stretch};
 use super::witness;
-use super::{Journal, Replay};
 use crate::error::{Code, Error, Result};
 
 /// What a repair is allowed to do.
@@ -87,7 +88,7 @@ pub fn plan(
     options: &Options,
     edit: &mut dyn FnMut(&Edit) -> Result<()>,
 ) -> Result<Plan> {
-    let mut replay = (journal.replay)();
+    let mut live = Live::new(journal);
     let mut walk = Walk {
         options,
         pending: None,
@@ -101,14 +102,14 @@ pub fn plan(
         edit,
     };
     let stretch = Stretch::whole(opened.len);
-    let seen = opened.scan_items(journal, stretch, &mut |item| walk.item(item, replay.as_mut()))?;
+    let seen = opened.scan_items(journal, stretch, &mut |item| walk.item(item, &mut live))?;
     if let Some(last) = walk.pending.take() {
         walk.emit(&last)?;
     }
     let mut plan = walk.plan;
     plan.taken = walk.taken.len() as u64;
     plan.nothing_to_take = options.take.iter().copied().filter(|line| !walk.taken.contains(line)).collect();
-    plan.live = replay.live();
+    plan.live = live.live();
     plan.seen = seen;
     Ok(plan)
 }
@@ -143,7 +144,7 @@ impl Walk<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item<'_>, replay: &mut dyn Replay) -> Result<()> {
+    fn item(&mut self, item: &Item<'_>, live: &mut Live) -> Result<()> {
         match item {
             Item::Finding(Finding { line, .. }, _) | Item::Foreign { line, .. } | Item::LineEnd { line, .. } => {
                 self.on_line(*line);
@@ -157,7 +158,7 @@ impl Walk<'_> {
                 if let Some((class, line_start)) = self.dropped.take() {
                     return self.remove(self.with_space(record.span, line_start), record.line, class);
                 }
-                replay.record(record);
+                live.record(record);
                 self.keep(record.span.offset, record.line)
             }
             Item::Foreign { line, span } => match self.dropped.take() {
@@ -359,20 +360,20 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
 /// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.
 fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Result<u64> {
     let (file, path, len) = copy.finish()?;
-    let mut replay = (journal.replay)();
+    let mut live = Live::new(journal);
     let mut damage = 0;
     scan::scan(path, file, journal.shape, Stretch::whole(len), &mut |item| {
         match item {
-            Item::Record(record) => replay.record(&record),
+            Item::Record(record) => live.record(&record),
             Item::Finding(finding, _) if finding.class.severity() == Severity::Damage => damage += 1,
             _ => {}
         }
         Ok(())
     })?;
-    let live_as_planned = replay.live() == planned.live || planned.taken > 0;
+    let live_as_planned = live.live() == planned.live || planned.taken > 0;
     if damage > 0 || len != planned.after_bytes() || !live_as_planned {
         let message = format!("the repaired copy of {} is not clean; nothing was changed", journal.file);
         return Err(Error::new(Code::RefusedDamage, message).hint(format!("cruxctl journal check {}", journal.name)));
     }
-    Ok(replay.live())
+    Ok(live.live())
 }

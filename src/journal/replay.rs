@@ -5,15 +5,16 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Journal;
 use super::audit;
 use super::files::{self, DataDir};
 use super::finding::{Class, Finding, Severity, Span};
+use super::live::Live;
 use super::lock::Lock;
 use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
 use super::stamp::Stamp;
 use super::witness::{self, Encoder};
-use super::{Journal, Replay};
 use crate::error::{Error, Result};
 
 /// How many findings a verb that only reads keeps to name them.
@@ -152,10 +153,10 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
 }
 
 /// Replays an item, and hands it out as what two threads would have met.
-pub fn meet(item: &Item<'_>, replay: &mut dyn Replay, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<()> {
+pub fn meet(item: &Item<'_>, live: &mut Live, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<()> {
     match item {
         Item::Record(record) => {
-            replay.record(record);
+            live.record(record);
             take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
         }
         Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
@@ -208,7 +209,7 @@ impl Opened {
     pub fn replay(
         &self,
         journal: &Journal,
-        replay: &mut dyn Replay,
+        live: &mut Live,
         lines: bool,
         take: &mut dyn FnMut(&Met) -> Result<()>,
     ) -> Result<Seen> {
@@ -220,7 +221,7 @@ impl Opened {
                         match &met {
                             Met::Record { digest, .. } => {
                                 seen.records += 1;
-                                digest.iter().for_each(|digest| replay.fold(digest));
+                                digest.iter().for_each(|digest| live.fold(digest));
                             }
                             Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
                                 seen.in_progress = Some(finding.span);
@@ -238,7 +239,7 @@ impl Opened {
                 let mut encoder = Encoder::default();
                 let stretch = Stretch { hashes: lines, ..Stretch::whole(self.len) };
                 let seen = self.scan_items(journal, stretch, &mut |item| {
-                    meet(item, replay, take)?;
+                    meet(item, live, take)?;
                     if lines {
                         encoder.item(item);
                     }

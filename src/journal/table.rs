@@ -1,21 +1,18 @@
-//! The live records of a journal in which the last record of an id wins, as one verb sees them: looked up in the index
-//! where there is one to believe, else replayed from the whole journal.
+//! The live records of a journal as one verb sees them: looked up in the index where there is one to believe, else
+//! replayed from the whole journal.
 
-use std::io;
 use std::time::Duration;
 
 use super::append::{self, Appended};
 use super::files::DataDir;
-use super::index::{self, Indexed};
-use super::live::LastWins;
+use super::index::{self, Index};
+use super::live::Live;
 use super::lock::Lock;
 use super::parallel::Met;
-use super::read::{self, Reading};
 use super::replay::{self, Opened, Seen};
 use super::scan::{Item, Stretch};
-use super::split::event_id;
 use super::witness::{self, Builder, Found};
-use super::{Journal, Replay, Span};
+use super::{Journal, Span};
 use crate::error::{Code, Error, Result};
 
 /// The live records of a journal.
@@ -27,16 +24,10 @@ pub struct Table {
     pub opened: Opened,
     /// What was met in it.
     pub seen: Seen,
-    live: Live,
+    /// What its records add up to.
+    pub live: Live,
     /// The beginnings of a witness, where there is none.
     witness: Option<Builder>,
-}
-
-/// Where live records are known from.
-#[derive(Debug)]
-enum Live {
-    Replayed(LastWins),
-    Indexed(Box<Indexed>),
 }
 
 impl Table {
@@ -51,9 +42,9 @@ impl Table {
         let before = Table::open(dir, journal)?;
         let lock = Lock::take(dir, timeout)?;
         let opened = replay::open_locked(dir, journal, &lock)?;
-        let stretch = match &before.live {
-            Live::Indexed(_) => None,
-            Live::Replayed(_) => opened.grown_from(&before.opened)?,
+        let stretch = match before.live.base() {
+            Some(_) => None,
+            None => opened.grown_from(&before.opened)?,
         };
         let table = match stretch {
             Some(stretch) => before.grown(opened, stretch)?,
@@ -64,14 +55,21 @@ impl Table {
 
     fn from(dir: &DataDir, journal: &'static Journal, opened: Opened) -> Result<Table> {
         let dir = dir.clone();
-        if let Some((indexed, seen)) = Indexed::open(&dir, journal, &opened)? {
-            return Ok(Table { journal, dir, opened, seen, live: Live::Indexed(Box::new(indexed)), witness: None });
+        if let Some(index) = Index::open(&dir, journal, &opened, false) {
+            let (rest, seen) = (index.rest(&opened), index.seen());
+            let live = Live::over(journal, index);
+            let mut table = Table { journal, dir, opened, seen, live, witness: None };
+            table.take(rest)?;
+            if table.live.check().is_err() {
+                table.fall_back()?;
+            }
+            return Ok(table);
         }
         let found = witness::open(&dir, journal);
         // In passing, a long journal that nothing vouches for gets a witness.
         let begins = matches!(found, Found::Nothing) && opened.len >= index::WORTH_IT;
         let mut witness = begins.then(|| Builder::new(&dir, journal, 0, 0));
-        let mut live = LastWins::default();
+        let mut live = Live::new(journal);
         let mut seen = opened.replay(journal, &mut live, begins, &mut |met| {
             if let (Met::Lines(lines), Some(witness)) = (met, &mut witness) {
                 witness.take(lines);
@@ -79,31 +77,37 @@ impl Table {
             Ok(())
         })?;
         seen.glance(&dir, journal, &opened)?;
-        Ok(Table { journal, dir, opened, seen, live: Live::Replayed(live), witness })
+        Ok(Table { journal, dir, opened, seen, live, witness })
     }
 
     /// What was replayed, and what has come since.
     fn grown(mut self, opened: Opened, mut stretch: Stretch) -> Result<Table> {
         stretch.lines_before = self.seen.totals.lines;
-        if let Live::Replayed(live) = &mut self.live {
-            let more = opened.scan_items(self.journal, stretch, &mut |item| {
-                if let Item::Record(record) = item {
-                    live.record(record);
-                }
-                Ok(())
-            })?;
-            self.seen.add(more);
-        }
-        Ok(Table { opened, ..self })
+        self.opened = opened;
+        self.take(stretch)?;
+        Ok(self)
+    }
+
+    /// Takes a further stretch of the journal.
+    fn take(&mut self, stretch: Stretch) -> Result<()> {
+        let live = &mut self.live;
+        let more = self.opened.scan_items(self.journal, stretch, &mut |item| {
+            if let Item::Record(record) = item {
+                live.record(record);
+            }
+            Ok(())
+        })?;
+        self.seen.add(more);
+        Ok(())
     }
 
     /// Keeps what was read for the next command, if the lock is free: nothing depends on it. Says so where it cannot.
     pub fn keep(&mut self) -> Option<&'static str> {
-        let worth_it = match &self.live {
-            Live::Replayed(_) => self.opened.len >= index::WORTH_IT,
-            Live::Indexed(indexed) => indexed.behind(&self.opened) >= index::WORTH_IT,
+        let unkept = match self.live.base() {
+            None => self.opened.len,
+            Some(index) => index.behind(&self.opened),
         };
-        if !worth_it {
+        if unkept < index::WORTH_IT {
             return None;
         }
         let Some(lock) = Lock::try_take(&self.dir) else {
@@ -111,11 +115,9 @@ impl Table {
             return (!self.dir.can_make(&folder))
                 .then_some("no index can be kept here, so every command reads the whole journal");
         };
-        match &self.live {
-            Live::Replayed(live) => {
-                index::build(&self.dir, self.journal, &self.opened, live, &self.seen, &lock);
-            }
-            Live::Indexed(_) => index::catch_up(&self.dir, self.journal, &self.opened, &lock),
+        match self.live.base() {
+            None => drop(index::build(&self.dir, self.journal, &self.opened, &self.live, &self.seen, &lock)),
+            Some(_) => index::catch_up(&self.dir, self.journal, &self.opened, &lock),
         }
         self.keep_witness(&lock);
         witness::catch_up(&self.dir, self.journal, &self.opened, &lock);
@@ -133,68 +135,45 @@ impl Table {
 
     /// The record of a live id, and its place.
     pub fn get(&mut self, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
-        if let Live::Indexed(indexed) = &self.live {
+        if self.live.base().is_some() {
             // What an index says is held against the journal.
-            match indexed.get(id) {
+            match self.live.get(id) {
                 Ok(None) => return Ok(None),
                 Ok(Some(span)) => {
-                    if let Ok(line) = self.opened.read(span)
-                        && self.is_of(&line, id)
+                    if let Ok(bytes) = self.opened.read(span)
+                        && (self.journal.id_of)(&bytes).is_some_and(|own| own == id)
                     {
-                        return Ok(Some((line, span)));
+                        return Ok(Some((bytes, span)));
                     }
                 }
                 Err(_) => {}
             }
             self.fall_back()?;
         }
-        let Live::Replayed(live) = &self.live else { return Ok(None) };
-        let Some(span) = live.get(id) else { return Ok(None) };
+        let Some(span) = self.live.get(id).ok().flatten() else { return Ok(None) };
         Ok(Some((self.opened.read(span)?, span)))
-    }
-
-    /// Whether a line is a record that makes an id live.
-    fn is_of(&self, line: &[u8], id: &str) -> bool {
-        let Reading::Event { event, .. } = read::read(self.journal.shape, line) else { return false };
-        event.op.name != "delete" && event_id(&event).is_some_and(|own| own == id)
     }
 
     /// The live records' places, in the order of the file.
     pub fn spans(&mut self) -> Result<Vec<Span>> {
-        if let Ok(spans) = self.try_spans() {
+        if let Ok(spans) = self.live.spans() {
             return Ok(spans);
         }
         self.fall_back()?;
-        Ok(self.try_spans().unwrap_or_default())
-    }
-
-    fn try_spans(&self) -> io::Result<Vec<Span>> {
-        match &self.live {
-            Live::Replayed(live) => Ok(live.spans()),
-            Live::Indexed(live) => live.spans(),
-        }
-    }
-
-    /// How many live records there are at the most.
-    #[must_use]
-    pub fn at_most(&self) -> u64 {
-        match &self.live {
-            Live::Replayed(live) => live.live(),
-            Live::Indexed(live) => live.at_most(),
-        }
+        Ok(self.live.spans().unwrap_or_default())
     }
 
     /// The index was wrong: it is thrown away, and the journal is read whole.
     fn fall_back(&mut self) -> Result<()> {
         self.drop_index();
-        let mut live = LastWins::default();
+        let mut live = Live::new(self.journal);
         self.seen = self.opened.replay(self.journal, &mut live, false, &mut |_| Ok(()))?;
-        self.live = Live::Replayed(live);
+        self.live = live;
         Ok(())
     }
 
     fn drop_index(&self) {
-        if let (Live::Indexed(_), Some(lock)) = (&self.live, Lock::try_take(&self.dir)) {
+        if let (Some(_), Some(lock)) = (self.live.base(), Lock::try_take(&self.dir)) {
             index::remove(&self.dir, self.journal, &lock);
         }
     }
@@ -214,16 +193,13 @@ impl Table {
         self.keep_witness(lock);
         let Ok(opened) = replay::open_locked(&dir, journal, lock) else { return Ok(appended) };
         witness::catch_up(&dir, journal, &opened, lock);
-        match &self.live {
-            Live::Indexed(_) => index::catch_up(&dir, journal, &opened, lock),
-            Live::Replayed(_) if opened.len >= index::WORTH_IT => {
-                if let Ok(Some(stretch)) = opened.grown_from(&self.opened)
-                    && let Ok(Table { opened, seen, live: Live::Replayed(live), .. }) = self.grown(opened, stretch)
-                {
-                    index::build(&dir, journal, &opened, &live, &seen, lock);
-                }
-            }
-            Live::Replayed(_) => {}
+        if self.live.base().is_some() {
+            index::catch_up(&dir, journal, &opened, lock);
+        } else if opened.len >= index::WORTH_IT
+            && let Ok(Some(stretch)) = opened.grown_from(&self.opened)
+            && let Ok(grown) = self.grown(opened, stretch)
+        {
+            index::build(&dir, journal, &grown.opened, &grown.live, &grown.seen, lock);
         }
         Ok(appended)
     }

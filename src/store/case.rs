@@ -1,7 +1,8 @@
 //! `cases.jsonl`: what an agent did and how it turned out. The last record of an id wins.
 
 use crate::journal::Journal;
-use crate::journal::live::LastWins;
+use crate::journal::live::Rule;
+use crate::journal::read;
 use crate::journal::shape::{Member, Need, Op, Shape, Type};
 
 /// The members of a case, in the daemon's order.
@@ -40,6 +41,6 @@ pub static JOURNAL: Journal = Journal {
     name: "cases",
     file: "cases.jsonl",
     shape: &SHAPE,
-    replay: || Box::new(LastWins::default()),
-    last_wins: true,
+    rule: Rule::LastWins,
+    id_of: |bytes| read::live_id(&SHAPE, bytes),
 };

@@ -2,15 +2,14 @@
 //! to each other.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::journal::Journal;
 use crate::journal::finding::Span;
-use crate::journal::live::{IdKey, KeyMap, Place};
+use crate::journal::live::{IdKey, Live, Place, Row, Rule};
 use crate::journal::read;
 use crate::journal::scan::Record;
 use crate::journal::shape::{Daemon, Event, Member, Members, Need, Op, Shape, Type};
-use crate::journal::{Journal, Replay};
 
 const fn required(name: &'static str, ty: Type) -> Member {
     Member { name, ty, need: Need::Required }
@@ -126,13 +125,8 @@ static SHAPE: Shape = Shape {
 };
 
 /// The journal of facts.
-pub static JOURNAL: Journal = Journal {
-    name: "facts",
-    file: "facts.jsonl",
-    shape: &SHAPE,
-    replay: || Box::new(Facts::default()),
-    last_wins: false,
-};
+pub static JOURNAL: Journal =
+    Journal { name: "facts", file: "facts.jsonl", shape: &SHAPE, rule: Rule::Own(replay), id_of };
 
 /// Entities whose facts with the key `content` replace each other.
 const LATEST_ONLY: [&str; 3] = ["__repo_registry__::", "__repo_scan__::", "__workspace_scan__::"];
@@ -147,106 +141,101 @@ fn is_latest_only(fact: &Members<'_>) -> bool {
         && fact.text("entity").is_some_and(|entity| LATEST_ONLY.iter().any(|prefix| entity.starts_with(prefix)))
 }
 
-/// What replay keeps of a fact: 40 bytes.
+/// What is kept of a fact: its place, whether it is live (not deleted), whether it is bound (a source of an active
+/// consolidation), and tags.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     place: Place,
-    /// Position of the tenant in [`Facts::tenants`].
-    tenant: u32,
-    /// Tag of tenant, entity and key.
-    chain: u64,
-    /// Tag of the fact that supersedes it; 0: none.
-    superseded_by: u64,
-    deleted: bool,
-    /// A source of an active consolidation.
+    live: bool,
     bound: bool,
+    /// Of the tenant.
+    tenant: u64,
+    /// Of tenant, entity and key.
+    chain: u64,
+    /// Of the fact that supersedes it; 0: none.
+    superseded_by: u64,
 }
 
-/// Every fact that the journal knows, live and deleted, by the daemon's rules.
-#[derive(Default)]
-pub struct Facts {
-    known: KeyMap<Known>,
-    /// The tenants that were seen, by the tag of their name.
-    tenants: HashMap<u64, u32>,
-    /// For each latest-only chain, its fact.
-    latest: KeyMap<IdKey>,
-    /// For each canonical fact with recorded sources, these, sorted.
-    sources: KeyMap<Vec<IdKey>>,
-    bytes: u64,
-    skipped: Vec<String>,
-    skips: u64,
+impl Known {
+    fn of(live: &mut Live, key: IdKey) -> Option<Known> {
+        let Row { place, live, mark, more: [tenant, chain, superseded_by] } = live.row(key)?;
+        Some(Known { place, live, bound: mark, tenant, chain, superseded_by })
+    }
+
+    fn keep(self, live: &mut Live, key: IdKey) {
+        let more = [self.tenant, self.chain, self.superseded_by];
+        live.set(key, Row { place: self.place, live: self.live, mark: self.bound, more });
+    }
 }
 
-/// How many skipped events are told one by one.
-const TOLD: usize = 20;
+/// Beside a canonical fact: a hash of its recorded sources.
+const SOURCES: u64 = 1;
 
-impl Facts {
-    fn skip(&mut self, line: u64, what: &str, id: &str) {
-        self.skips += 1;
-        if self.skipped.len() < TOLD {
-            self.skipped.push(format!("line {line}: {what} ({id})"));
+/// Every fact that the journal knows, live and deleted, by the daemon's rules. Beside the facts there is a row for each
+/// latest-only chain, with the key of its fact, and one for each canonical fact with recorded sources.
+struct Facts<'l> {
+    live: &'l mut Live,
+}
+
+impl Facts<'_> {
+    fn known(&mut self, key: IdKey) -> Option<Known> {
+        Known::of(self.live, key)
+    }
+
+    fn change(&mut self, key: IdKey, change: impl FnOnce(&mut Known)) {
+        if let Some(mut fact) = self.known(key) {
+            change(&mut fact);
+            fact.keep(self.live, key);
         }
     }
 
-    fn is_source(&self, key: IdKey) -> bool {
-        self.known.get(&key).is_some_and(|fact| fact.bound)
+    fn is_source(&mut self, key: IdKey) -> bool {
+        self.known(key).is_some_and(|fact| fact.bound)
     }
 
-    fn tenant(&mut self, fact: &Members<'_>) -> u32 {
-        let next = u32::try_from(self.tenants.len()).unwrap_or(u32::MAX);
-        *self.tenants.entry(IdKey::of(&tenant_text(fact)).tag()).or_insert(next)
+    fn sources(&mut self, canonical: IdKey) -> Option<[u64; 3]> {
+        self.live.row(canonical.beside(SOURCES)).map(|row| row.more)
     }
 
-    /// Binds sources to the fact that stands for them, or frees them.
-    fn bind(&mut self, sources: &[IdKey], canonical: Option<IdKey>) {
+    /// Binds sources to the fact that stands for them, and records that it does.
+    fn bind(&mut self, sources: &[IdKey], canonical: IdKey) {
         for source in sources {
-            if let Some(fact) = self.known.get_mut(source) {
-                fact.superseded_by = canonical.map_or(0, IdKey::tag);
-                fact.bound = canonical.is_some();
-            }
+            self.change(*source, |fact| {
+                fact.superseded_by = canonical.tag();
+                fact.bound = true;
+            });
         }
-    }
-
-    fn is_live(&self, key: IdKey) -> bool {
-        self.known.get(&key).is_some_and(|fact| !fact.deleted)
-    }
-
-    fn remove(&mut self, key: IdKey) {
-        if let Some(fact) = self.known.remove(&key)
-            && !fact.deleted
-        {
-            self.bytes -= fact.place.span().len;
-        }
+        self.live.set(canonical.beside(SOURCES), Row { more: hash(sources), ..Row::default() });
     }
 
     fn delete(&mut self, key: IdKey) {
-        if let Some(fact) = self.known.get_mut(&key)
-            && !fact.deleted
-        {
-            fact.deleted = true;
-            self.bytes -= fact.place.span().len;
-        }
+        self.change(key, |fact| fact.live = false);
     }
 
     /// Stores a fact; `false` when its id is known already.
     fn store(&mut self, fact: &Members<'_>, place: Span) -> bool {
         let (Some(id), Some(chain)) = (fact.id("fact_id"), chain(fact)) else { return false };
         let key = IdKey::of(&id);
-        if self.known.contains_key(&key) {
+        if self.known(key).is_some() {
             return false;
         }
-        if is_latest_only(fact)
-            && let Some(before) = self.latest.insert(chain, key)
-        {
-            self.remove(before);
+        if is_latest_only(fact) {
+            let [a, b] = key.words();
+            let before = self.live.row(chain);
+            self.live.set(chain, Row { more: [a, b, 1], ..Row::default() });
+            if let Some(Row { more: [a, b, _], .. }) = before {
+                self.live.remove(IdKey::from_words([a, b]));
+            }
         }
-        let deleted = fact.flag("deleted") == Some(true);
-        if !deleted {
-            self.bytes += place.len;
-        }
-        let superseded_by = fact.id("superseded_by").map_or(0, |by| IdKey::of(&by).tag());
-        let (place, tenant, chain) = (Place::of(place), self.tenant(fact), chain.tag());
-        self.known.insert(key, Known { place, tenant, chain, superseded_by, deleted, bound: false });
+        let known = Known {
+            place: Place::of(place),
+            live: fact.flag("deleted") != Some(true),
+            bound: false,
+            tenant: tenant(fact),
+            chain: chain.tag(),
+            superseded_by: fact.id("superseded_by").map_or(0, |by| IdKey::of(&by).tag()),
+        };
+        known.keep(self.live, key);
         true
     }
 
@@ -254,22 +243,20 @@ impl Facts {
         let own = chain(&event.record).map(IdKey::tag);
         for replaced in event.members.texts("replaced_fact_ids") {
             let replaced = IdKey::of(&replaced);
-            if self.known.get(&replaced).is_some_and(|fact| Some(fact.chain) == own) {
-                self.remove(replaced);
+            if self.known(replaced).is_some_and(|fact| Some(fact.chain) == own) {
+                self.live.remove(replaced);
             }
         }
     }
 
     fn supersede(&mut self, key: IdKey, event: &Event<'_>) -> bool {
         let Some(by) = event.members.id("by_fact_id").map(|id| IdKey::of(&id)) else { return false };
-        let tenant = self.known.get(&by).map(|fact| fact.tenant);
-        match self.known.get_mut(&key) {
-            Some(fact) if Some(fact.tenant) == tenant => {
-                fact.superseded_by = by.tag();
-                true
-            }
-            _ => false,
+        let tenant = self.known(by).map(|fact| fact.tenant);
+        let holds = self.known(key).is_some_and(|fact| Some(fact.tenant) == tenant);
+        if holds {
+            self.change(key, |fact| fact.superseded_by = by.tag());
         }
+        holds
     }
 
     fn consolidate(&mut self, event: &Event<'_>, place: Span) -> bool {
@@ -277,12 +264,12 @@ impl Facts {
         let Some(id) = fact.id("fact_id") else { return false };
         let key = IdKey::of(&id);
         let ids = event.members.texts("superseded_fact_ids");
-        let tenant = self.tenant(fact);
-        let eligible = |id: &Cow<'_, str>| {
-            let fact = self.known.get(&IdKey::of(id));
-            !id.is_empty() && fact.is_some_and(|f| !f.deleted && f.tenant == tenant && f.superseded_by == 0)
+        let tenant = tenant(fact);
+        let mut eligible = |id: &Cow<'_, str>| {
+            let fact = self.known(IdKey::of(id));
+            !id.is_empty() && fact.is_some_and(|f| f.live && f.tenant == tenant && f.superseded_by == 0)
         };
-        if ids.is_empty() || self.known.contains_key(&key) || !ids.iter().all(eligible) {
+        if ids.is_empty() || !ids.iter().all(&mut eligible) || self.known(key).is_some() {
             return false;
         }
         let sources = sorted(&ids);
@@ -293,34 +280,47 @@ impl Facts {
         if !whole || !self.store(fact, place) {
             return false;
         }
-        self.bind(&sources, Some(key));
-        self.sources.insert(key, sources);
+        self.bind(&sources, key);
         true
     }
 
     fn provenance(&mut self, event: &Event<'_>) -> bool {
         let Some(canonical) = event.members.id("canonical_fact_id").map(|id| IdKey::of(&id)) else { return false };
         let sources = sorted(&event.members.texts("source_fact_ids"));
-        let edge = |source: &IdKey| self.known.get(source).is_some_and(|f| f.superseded_by == canonical.tag());
-        if sources.is_empty() || !self.known.contains_key(&canonical) || !sources.iter().all(edge) {
+        let mut edge = |source: &IdKey| self.known(*source).is_some_and(|f| f.superseded_by == canonical.tag());
+        if sources.is_empty() || !sources.iter().all(&mut edge) || self.known(canonical).is_none() {
             return false;
         }
-        self.bind(&sources, Some(canonical));
-        self.sources.insert(canonical, sources);
+        self.bind(&sources, canonical);
         true
     }
 
     fn undo(&mut self, event: &Event<'_>) -> bool {
         let Some(canonical) = event.members.id("canonical_fact_id").map(|id| IdKey::of(&id)) else { return false };
         let restored = sorted(&event.members.texts("restored_fact_ids"));
-        if self.sources.get(&canonical) != Some(&restored) {
+        if self.sources(canonical) != Some(hash(&restored)) {
             return false;
         }
-        self.sources.remove(&canonical);
-        self.bind(&restored, None);
+        self.live.remove(canonical.beside(SOURCES));
+        for source in &restored {
+            self.change(*source, |fact| {
+                fact.superseded_by = 0;
+                fact.bound = false;
+            });
+        }
         self.delete(canonical);
         true
     }
+}
+
+/// A hash of keys that are sorted, in words that are not all zero.
+fn hash(keys: &[IdKey]) -> [u64; 3] {
+    let mut hasher = blake3::Hasher::new();
+    for word in keys.iter().flat_map(|key| key.words()) {
+        hasher.update(&word.to_le_bytes());
+    }
+    let word = |at: usize| hasher.finalize().as_bytes()[at..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+    [word(0), word(8), 1]
 }
 
 /// The keys of ids, sorted, each once.
@@ -347,86 +347,62 @@ fn chain(fact: &Members<'_>) -> Option<IdKey> {
     Some(IdKey::of_parts(&[&tenant_text(fact), &fact.text("entity")?, &fact.text("key")?]))
 }
 
-impl Replay for Facts {
-    fn record(&mut self, record: &Record<'_>) {
-        let event = record.event;
-        let place =
-            |range: Range<usize>| Span { offset: record.span.offset + range.start as u64, len: range.len() as u64 };
-        let one = event.members.range(if event.op.name == "consolidate" { "canonical" } else { "fact" });
-        let one = one.map(place).unwrap_or_default();
-        let named = event.members.id("fact_id").or_else(|| event.members.id("canonical_fact_id"));
-        let id = named.or_else(|| event.record.id("fact_id")).unwrap_or_default();
-        let key = IdKey::of(&id);
-        let known = "store of a fact id that is known already";
-        let skipped = match event.op.name {
-            "store" => (!self.store(&event.record, one)).then_some(known),
-            "store_batch" => {
-                for (range, fact) in event.members.records("facts") {
-                    if !self.store(&fact, place(range)) {
-                        let id = fact.id("fact_id").unwrap_or_default();
-                        self.skip(record.line, known, &id);
-                    }
+/// The tag of a fact's tenant.
+fn tenant(fact: &Members<'_>) -> u64 {
+    IdKey::of(&tenant_text(fact)).tag()
+}
+
+/// Takes the next record by the daemon's rules.
+fn replay(live: &mut Live, record: &Record<'_>) {
+    let event = record.event;
+    let place =
+        |range: Range<usize>| Span { offset: record.span.offset + range.start as u64, len: range.len() as u64 };
+    let one = event.members.range(if event.op.name == "consolidate" { "canonical" } else { "fact" });
+    let one = one.map(place).unwrap_or_default();
+    let named = event.members.id("fact_id").or_else(|| event.members.id("canonical_fact_id"));
+    let id = named.or_else(|| event.record.id("fact_id")).unwrap_or_default();
+    let key = IdKey::of(&id);
+    let known = "store of a fact id that is known already";
+    let mut facts = Facts { live };
+    let skipped = match event.op.name {
+        "store" => (!facts.store(&event.record, one)).then_some(known),
+        "store_batch" => {
+            for (range, fact) in event.members.records("facts") {
+                if !facts.store(&fact, place(range)) {
+                    let id = fact.id("fact_id").unwrap_or_default();
+                    facts.live.skip(record.line, known, &id);
                 }
-                None
             }
-            "replace_latest" => {
-                self.replace_latest(event);
-                (!self.store(&event.record, one)).then_some(known)
-            }
-            "delete" if self.is_source(key) => Some("delete of a source of an active consolidation"),
-            "delete" if self.sources.contains_key(&key) => {
-                Some("delete of a consolidated fact with recorded sources")
-            }
-            "delete" => {
-                self.delete(key);
-                None
-            }
-            "supersede" | "clear_supersede" if self.is_source(key) => {
-                Some("supersession of a source of an active consolidation")
-            }
-            "supersede" => (!self.supersede(key, event)).then_some("supersede across tenants or of absent facts"),
-            "clear_supersede" => {
-                if let Some(fact) = self.known.get_mut(&key) {
-                    fact.superseded_by = 0;
-                }
-                None
-            }
-            "consolidate" => (!self.consolidate(event, one)).then_some("consolidation that does not hold"),
-            "consolidation_provenance" => {
-                (!self.provenance(event)).then_some("consolidation provenance without its edges")
-            }
-            "consolidate_undo" => {
-                (!self.undo(event)).then_some("undo of something else than the recorded consolidation")
-            }
-            _ => None,
-        };
-        if let Some(what) = skipped {
-            self.skip(record.line, what, &id);
+            None
         }
-    }
-
-    fn live(&self) -> u64 {
-        self.known.values().filter(|fact| !fact.deleted).count() as u64
-    }
-
-    fn live_bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn spans(&self) -> Vec<Span> {
-        let live = self.known.iter().filter(|(key, _)| self.is_live(**key));
-        let mut spans: Vec<Span> = live.map(|(_, fact)| fact.place.span()).collect();
-        spans.sort_unstable_by_key(|span| span.offset);
-        spans
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> =
-            self.skipped.iter().map(|note| format!("{note}: the daemon reads and ignores it")).collect();
-        let rest = self.skips - self.skipped.len() as u64;
-        if rest > 0 {
-            notes.push(format!("and {rest} more events that the daemon reads and ignores"));
+        "replace_latest" => {
+            facts.replace_latest(event);
+            (!facts.store(&event.record, one)).then_some(known)
         }
-        notes
+        "delete" if facts.is_source(key) => Some("delete of a source of an active consolidation"),
+        "delete" if facts.sources(key).is_some() => Some("delete of a consolidated fact with recorded sources"),
+        "delete" => {
+            facts.delete(key);
+            None
+        }
+        "supersede" | "clear_supersede" if facts.is_source(key) => {
+            Some("supersession of a source of an active consolidation")
+        }
+        "supersede" => (!facts.supersede(key, event)).then_some("supersede across tenants or of absent facts"),
+        "clear_supersede" => {
+            facts.change(key, |fact| fact.superseded_by = 0);
+            None
+        }
+        "consolidate" => (!facts.consolidate(event, one)).then_some("consolidation that does not hold"),
+        "consolidation_provenance" => {
+            (!facts.provenance(event)).then_some("consolidation provenance without its edges")
+        }
+        "consolidate_undo" => {
+            (!facts.undo(event)).then_some("undo of something else than the recorded consolidation")
+        }
+        _ => None,
+    };
+    if let Some(what) = skipped {
+        live.skip(record.line, what, &id);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::journal::Journal;
 use crate::journal::json::{self, Squeeze};
-use crate::journal::live::LastWins;
+use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
 use crate::journal::shape::{Member, Members, Need, Op, Shape, Type};
 
@@ -45,8 +45,8 @@ pub static JOURNAL: Journal = Journal {
     name: "sessions",
     file: "sessions.jsonl",
     shape: &SHAPE,
-    replay: || Box::new(LastWins::default()),
-    last_wins: true,
+    rule: Rule::LastWins,
+    id_of: |bytes| read::live_id(&SHAPE, bytes),
 };
 
 /// Arrays and objects that are open around a state in its line.

@@ -5,7 +5,6 @@ use clap::Args;
 use super::Name;
 use crate::cmd::Context;
 use crate::error::Result;
-use crate::journal::replay;
 use crate::render::{Format, Group, Value};
 use crate::store;
 
@@ -24,18 +23,9 @@ pub const EXPORTED: &[Group] =
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Export) -> Result<()> {
     let journal = args.journal.journal();
-    let (opened, spans) = if journal.last_wins {
-        let mut table = context.table(journal, true)?;
-        let spans = table.spans()?;
-        (table.opened, spans)
-    } else {
-        let opened = replay::open(&context.dir, journal)?;
-        let mut replay = (journal.replay)();
-        let mut seen = opened.replay(journal, replay.as_mut(), false, &mut |_| Ok(()))?;
-        seen.glance(&context.dir, journal, &opened)?;
-        context.tell_damage(journal, &seen, true);
-        (opened, replay.spans())
-    };
+    let mut table = context.table(journal, true)?;
+    let spans = table.spans()?;
+    let opened = table.opened;
     // Documents, one a line, are what this verb is for: exact bytes in a pipe.
     let raw = context.printer.wants_raw();
     let lines = raw || context.printer.format() == Format::Jsonl;

@@ -48,7 +48,7 @@ pub(super) fn absent(context: &Context, table: &mut Table, scope: &Scope, id: &s
     let mut near = Vec::new();
     let mut elsewhere = Vec::new();
     // A script that asks whether a session exists must not wait for suggestions.
-    let few = table.at_most() <= SUGGEST_AMONG;
+    let few = table.live.live() <= SUGGEST_AMONG;
     let spans = if few { table.spans()? } else { Vec::new() };
     for span in spans {
         let line = table.opened.read(span)?;
