@@ -86,10 +86,9 @@ const WORDS: [&str; 14] = [
     "retry", "kernel",
 ];
 
-/// Writes a journal of dense records: some 4.5 KB each, of short strings and numbers.
-fn journal(path: &Path, bytes: u64) {
-    let mut dice = Dice(1);
-    let states: Vec<String> = (0..400)
+/// Dense states: some 4.5 KB each, of short strings and numbers.
+fn dense(dice: &mut Dice) -> Vec<String> {
+    (0..400)
         .map(|step| {
             let items: Vec<String> = (0..36)
                 .map(|_| {
@@ -106,7 +105,28 @@ fn journal(path: &Path, bytes: u64) {
                 .collect();
             format!("{{\"step\":{step},\"ok\":true,\"items\":[{}]}}", items.join(","))
         })
-        .collect();
+        .collect()
+}
+
+/// States like messages: some 4 KB each, of three long texts.
+fn messages(dice: &mut Dice) -> Vec<String> {
+    (0..400)
+        .map(|_| {
+            let texts: Vec<String> = (0..3)
+                .map(|_| {
+                    let words: Vec<&str> = (0..200).map(|_| WORDS[dice.roll(14) as usize]).collect();
+                    format!("{{\"role\":\"user\",\"content\":\"{}\"}}", words.join(" "))
+                })
+                .collect();
+            format!("{{\"messages\":[{}]}}", texts.join(","))
+        })
+        .collect()
+}
+
+/// Writes a journal of session records with these states.
+fn journal(path: &Path, bytes: u64, states: &dyn Fn(&mut Dice) -> Vec<String>) {
+    let mut dice = Dice(1);
+    let states = states(&mut dice);
     let mut out = BufWriter::new(File::create(path).expect("the journal"));
     let (mut written, mut n) = (0, 0usize);
     while written < bytes {
@@ -122,6 +142,18 @@ fn journal(path: &Path, bytes: u64) {
         n += 1;
     }
     out.flush().expect("the journal");
+}
+
+/// Writes the lines of a journal as an append-only file of Redis: a `SET` of each record under its id.
+fn append_only_file(journal: &Path, path: &Path) {
+    let mut out = BufWriter::new(File::create(path).expect("the append-only file"));
+    for line in BufReader::new(File::open(journal).expect("the journal")).lines() {
+        let line = line.expect("the journal is text");
+        let id = line.split('"').find(|word| word.starts_with("sess_")).expect("an id");
+        write!(out, "*3\r\n$3\r\nSET\r\n${}\r\n{id}\r\n${}\r\n{line}\r\n", id.len(), line.len())
+            .expect("the append-only file");
+    }
+    out.flush().expect("the append-only file");
 }
 
 /// One thing that is measured.
@@ -201,6 +233,9 @@ fn program(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
     status.success().then_some(binary)
 }
 
+/// Rounds of commands that read a whole journal.
+const LONG_ROUNDS: usize = 5;
+
 const EMPTY: &str = "fn main() {}";
 
 /// A program that does what a put must do at the least: one append, one fdatasync.
@@ -211,31 +246,39 @@ const APPEND: &str = "use std::io::Write; fn main() { let path = std::env::args(
 fn run(sizes: &Sizes, folder: &Path) {
     let ours = env!("CARGO_BIN_EXE_cruxctl");
     let itself = std::env::current_exe().expect("this program").display().to_string();
-    let dir = |name: &str, bytes: u64| {
+    let dir = |name: &str, bytes: u64, states: &dyn Fn(&mut Dice) -> Vec<String>| {
         let dir = folder.join(name);
         fs::create_dir(&dir).expect("a data directory");
-        journal(&dir.join("sessions.jsonl"), bytes);
+        journal(&dir.join("sessions.jsonl"), bytes, states);
         dir
     };
-    let (large, small) = (dir("large", sizes.mib << 20), dir("small", 1 << 20));
+    let large = dir("large", sizes.mib << 20, &dense);
+    let (small, texts) = (dir("small", 1 << 20, &dense), dir("texts", sizes.mib << 20, &messages));
     let text = |path: &Path| path.display().to_string();
     let (large_dir, small_dir) = (text(&large), text(&small));
     let file = text(&large.join("sessions.jsonl"));
     let (large_id, small_id) = (first_id(&large.join("sessions.jsonl")), first_id(&small.join("sessions.jsonl")));
-    let index = large.join("cruxctl/index");
-    let without = {
-        let index = index.clone();
-        move || drop(fs::remove_dir_all(&index))
+    let without = |dir: &Path| {
+        let kept = dir.join("cruxctl/index");
+        move || drop(fs::remove_dir_all(&kept))
     };
     println!(
-        "{} MiB of dense session records; medians; {} rounds of short commands, 3 of long ones\n",
+        "{} MiB of dense session records, and as much of records like messages; medians; {} rounds of short commands, \
+         {LONG_ROUNDS} of long ones\n",
         sizes.mib, sizes.rounds
     );
 
+    let check = [ours, "journal", "check", "sessions", "--data-dir"];
     let mut long = vec![
-        Row::new("journal check", &[ours, "journal", "check", "sessions", "--data-dir", &large_dir]),
-        Row::new("session get, no index", &[ours, "session", "get", &large_id, "--data-dir", &large_dir])
-            .before(without),
+        Row::new("journal check, index and witness built", &[&check[..], &[&large_dir]].concat())
+            .before(without(&large)),
+        Row::new("the same, records like messages", &[&check[..], &[&text(&texts)]].concat()).before(without(&texts)),
+        Row::new("journal check, all known to the witness", &[&check[..], &[&large_dir]].concat()).before({
+            let command: Vec<String> = check.iter().map(|&word| word.to_owned()).chain([large_dir.clone()]).collect();
+            move || drop(Command::new(&command[0]).args(&command[1..]).stdout(Stdio::null()).status())
+        }),
+        Row::new("session get, nothing kept", &[ours, "session", "get", &large_id, "--data-dir", &large_dir])
+            .before(without(&large)),
         Row::new("wc -l", &["wc", "-l", &file]),
         Row::new("plain replay into a typed enum", &[&itself, "--plain-replay", &file]),
     ];
@@ -243,9 +286,11 @@ fn run(sizes: &Sizes, folder: &Path) {
         long.push(Row::new("jq empty", &["jq", "empty", &file]));
     }
     if has("redis-check-aof") {
-        long.push(Row::new("redis-check-aof", &["redis-check-aof", &file]));
+        let aof = folder.join("journal.aof");
+        append_only_file(&large.join("sessions.jsonl"), &aof);
+        long.push(Row::new("redis-check-aof, the same as SET", &["redis-check-aof", &text(&aof)]));
     }
-    for _ in 0..3 {
+    for _ in 0..LONG_ROUNDS {
         long.iter_mut().for_each(Row::round);
     }
     long.iter_mut().for_each(Row::memory);

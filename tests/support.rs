@@ -29,11 +29,22 @@ pub struct World {
 }
 
 /// What a command has answered.
-#[derive(Debug)]
 pub struct Answer {
     pub status: i32,
     pub stdout: Vec<u8>,
     pub stderr: String,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let start = &self.stdout[..self.stdout.len().min(2_000)];
+        let text = String::from_utf8_lossy(start);
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("stdout", &text)
+            .field("stderr", &self.stderr)
+            .finish()
+    }
 }
 
 impl World {

@@ -153,6 +153,18 @@ fn open_own_folder(path: &Path) -> Result<File> {
     })
 }
 
+/// Opens a file that is kept beside a journal; `None` where there is none. Nothing but a file is opened, and no link is
+/// followed: root would read and write wherever it leads.
+pub fn open_kept(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
+    let flags = raw(OFlags::NOFOLLOW | OFlags::NONBLOCK);
+    match OpenOptions::new().read(true).write(for_writing).custom_flags(flags).open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        Ok(_) => Err(io::Error::other("it is no regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Opens a journal for reading; `None` where there is none.
 pub fn open_read(path: &Path) -> Result<Option<File>> {
     if !check_kind(path)? {

@@ -10,7 +10,7 @@
 //! A header of 4 KiB, then slots of 32 bytes: key, offset, length, and a word with the state and a check of the rest; of
 //! 64 bytes where the journal's rule keeps words of its own. A free slot is all zero, and ends the search.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Journal;
-use super::files::DataDir;
+use super::files::{self, DataDir};
 use super::finding::{Class, Finding, Reaction, Span};
 use super::live::{IdKey, Live, Place, Row};
 use super::lock::Lock;
@@ -105,10 +105,10 @@ impl Index {
     pub fn open(dir: &DataDir, journal: &Journal, opened: &Opened, for_writing: bool) -> Option<Index> {
         let (boot, journal_file) = (dir.boot?, opened.file.as_ref()?);
         let path = path(dir, journal);
-        if opened.len < WORTH_IT || !path.is_file() {
+        if opened.len < WORTH_IT {
             return None;
         }
-        let file = OpenOptions::new().read(true).write(for_writing).open(&path).ok()?;
+        let file = files::open_kept(&path, for_writing).ok()??;
         let mut bytes = vec![0; HEADER];
         file.read_exact_at(&mut bytes, 0).ok()?;
         let header = Header::from_bytes(&bytes, &boot)?;

@@ -12,7 +12,7 @@
 //! A header of 64 bytes says which file it is about. Then come blocks: a head of 48 bytes, entries, a tail of 8 bytes
 //! by which the last block is found from the end. Each block has a checksum, and begins where the last one ended.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -393,12 +393,9 @@ pub fn open(dir: &DataDir, journal: &Journal) -> Found {
 
 fn open_as(dir: &DataDir, journal: &Journal, for_writing: bool) -> Found {
     let path = path(dir, journal);
-    if fs::symlink_metadata(&path).is_ok_and(|data| !data.is_file()) {
-        return Found::Unreadable("it is no regular file".to_owned());
-    }
-    let file = match OpenOptions::new().read(true).write(for_writing).open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
+    let file = match files::open_kept(&path, for_writing) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Found::Nothing,
         Err(error) => return Found::Unreadable(crate::error::plain(&error)),
     };
     let read = || -> io::Result<(Vec<u8>, u64)> {
@@ -714,25 +711,30 @@ impl Builder {
             if end.to != self.begins || witness.standing(opened, end)? != Standing::For {
                 return Ok(());
             }
-            self.finish(opened.file.as_ref().ok_or(io::ErrorKind::NotFound)?)?;
-            if end.len < witness.len {
-                // What lies behind the last whole block was never finished by a process that is gone.
-                witness.file.set_len(end.len)?;
-            }
-            let mut at = end.len;
-            if let Some(spill) = &self.spill {
-                let (mut from, mut block) = (HEADER as u64, vec![0; BLOCK]);
-                while from < spill.len {
-                    let want = usize::try_from(spill.len - from).unwrap_or(usize::MAX).min(block.len());
-                    spill.file.read_exact_at(&mut block[..want], from)?;
-                    witness.file.write_all_at(&block[..want], at)?;
-                    at += want as u64;
-                    from += want as u64;
-                }
-            }
-            witness.file.write_all_at(&self.done, at)
+            self.append(opened, &witness, end)
         };
         written().map_err(|e| Error::io("write", &path, &e))
+    }
+
+    /// Appends to a witness that was opened for writing and ends where this begins.
+    fn append(&mut self, opened: &Opened, witness: &Witness, end: End) -> io::Result<()> {
+        self.finish(opened.file.as_ref().ok_or(io::ErrorKind::NotFound)?)?;
+        if end.len < witness.len {
+            // What lies behind the last whole block was never finished by a process that is gone.
+            witness.file.set_len(end.len)?;
+        }
+        let mut at = end.len;
+        if let Some(spill) = &self.spill {
+            let (mut from, mut block) = (HEADER as u64, vec![0; BLOCK]);
+            while from < spill.len {
+                let want = usize::try_from(spill.len - from).unwrap_or(usize::MAX).min(block.len());
+                spill.file.read_exact_at(&mut block[..want], from)?;
+                witness.file.write_all_at(&block[..want], at)?;
+                at += want as u64;
+                from += want as u64;
+            }
+        }
+        witness.file.write_all_at(&self.done, at)
     }
 }
 
@@ -776,17 +778,16 @@ pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
 }
 
 fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) -> Result<()> {
-    let (end, begun) = match open(dir, journal) {
+    let failed = |e: io::Error| Error::io("write", &path(dir, journal), &e);
+    let (end, witness) = match open_as(dir, journal, true) {
         Found::Witness(witness) => {
-            let look = || -> io::Result<Option<End>> {
-                let end = witness.end()?;
-                Ok((witness.standing(opened, end)? == Standing::For).then_some(end))
-            };
-            let path = path(dir, journal);
-            let Some(end) = look().map_err(|e| Error::io("read", &path, &e))? else { return Ok(()) };
-            (end, true)
+            let end = witness.end().map_err(failed)?;
+            if witness.standing(opened, end).map_err(failed)? != Standing::For {
+                return Ok(());
+            }
+            (end, Some(witness))
         }
-        Found::Nothing if opened.len <= WORTH_IT => (End::default(), false),
+        Found::Nothing if opened.len <= WORTH_IT => (End::default(), None),
         Found::Nothing | Found::Unreadable(_) => return Ok(()),
     };
     if opened.len <= end.to || opened.len - end.to > BEHIND {
@@ -794,10 +795,10 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
     }
     let mut builder = Builder::new(dir, journal, end.to, end.lines);
     scan(journal, opened, end, &mut builder)?;
-    match begun {
+    match witness {
         _ if !builder.any() => Ok(()),
-        true => builder.extend(dir, journal, opened, lock),
-        false => builder.replace(opened, lock),
+        Some(witness) => builder.append(opened, &witness, end).map_err(failed),
+        None => builder.replace(opened, lock),
     }
 }
 
