@@ -131,7 +131,7 @@ fn what_others_change_in_place_is_seen() {
 
 #[test]
 fn a_journal_that_is_cut_emptied_or_replaced_is_read_afresh() {
-    let world = long();
+    let world = long().damaged();
     get(&world, "s299").ends(0);
     let text = world.read("sessions.jsonl");
     let cut = text.len() - large("s299", 299).len() * 60;
@@ -151,6 +151,8 @@ fn a_journal_that_is_cut_emptied_or_replaced_is_read_afresh() {
     assert!(same(&world));
     file.set_len(0).unwrap();
     world.write("sessions.jsonl", "");
+    get(&world, "r1").ends(3);
+    world.run(&["journal", "check", "--accept"]).ends(0);
     get(&world, "r1").ends(1);
     assert_eq!(world.session_ids(), [""; 0]);
 }

@@ -332,7 +332,8 @@ fn another_file_in_its_place_is_noted_with_the_ids_that_are_gone() {
     replace(&world, &(session_line("c", "{}") + "\n"));
     for _ in 0..2 {
         let answer = world.run(&words("journal check sessions")).ends(0);
-        assert!(answer.stderr.contains("1 ids that were live are not in it any more: \"a\""), "{answer:?}");
+        assert!(answer.stderr.contains("1 of the ids that it had are not in it any more"), "{answer:?}");
+        assert!(answer.stderr.contains("older copy): \"a\""), "{answer:?}");
         assert!(answer.text().contains("next\tcruxctl journal check sessions --accept"), "{answer:?}");
     }
     let refused = world.run(&words("journal compact sessions")).ends(5);
@@ -418,6 +419,264 @@ fn a_witness_with_any_byte_changed_or_cut_never_speaks_against_the_journal() {
     assert!(answer.text().contains("\tintact\t") && !answer.stderr.contains("witness"), "{answer:?}");
 }
 
+/// Short sessions, in as many lines as make several blocks of entries.
+fn many(from: usize, to: usize) -> String {
+    (from..to).map(|n| session_line(&format!("id{n:06}"), &n.to_string()) + "\n").collect()
+}
+
+fn witness_of(world: &World) -> std::path::PathBuf {
+    world.dir().join("cruxctl/index/sessions.witness")
+}
+
+/// Where each block of a witness begins, by their marks.
+fn blocks(bytes: &[u8]) -> Vec<usize> {
+    let (mut at, mut all) = (64, Vec::new());
+    while at < bytes.len() {
+        all.push(at);
+        at += 56 + u32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
+    }
+    all
+}
+
+#[test]
+fn a_witness_that_was_cut_short_anywhere_goes_on_from_its_last_whole_block() {
+    let world = validated(JOURNAL, &many(0, 8_000));
+    let whole = fs::read(witness_of(&world)).unwrap();
+    let blocks = blocks(&whole);
+    assert!(blocks.len() > 3, "{blocks:?}");
+    for cut in [blocks[1], blocks[1] + 10, blocks[2] + 60, whole.len() - 10, 64] {
+        fs::write(witness_of(&world), &whole[..cut]).unwrap();
+        world.run(&words("session get id000001")).ends(0);
+        world.run(&words("session list --limit 1")).ends(0);
+        world.run_with(&words("session put more"), "1").ends(0);
+        let (status, report) = world.check(&["sessions"]);
+        assert_eq!((status, &report["journals"][0]["known_bytes"]), (0, &report["journals"][0]["bytes"]), "{cut}");
+    }
+}
+
+#[test]
+fn a_journal_of_any_length_can_be_gone_on_with() {
+    // Somewhere among these the last entry fills a block just so.
+    let line = |n: usize| session_line(&format!("id{n:06}"), &n.to_string()) + "\n";
+    let world = validated(JOURNAL, &many(0, 2_300));
+    let whole = fs::read(witness_of(&world)).unwrap();
+    let first = blocks(&whole)[1] - 64;
+    let lines = (0..2_300).rev().find(|n| first > 56 + n * 28).unwrap_or(2_000);
+    for count in lines.saturating_sub(3)..lines + 3 {
+        let text: String = (0..count).map(line).collect();
+        let world = validated(JOURNAL, &text);
+        world.run(&words("session get id000001")).ends(0);
+        world.run_with(&words("session put more"), "1").ends(0);
+        cut(&world, JOURNAL, text.len() as u64);
+        assert_eq!(found(&world.check(&["sessions"]).1, "records-missing"), [owned(&["more"])], "{count}");
+    }
+}
+
+#[test]
+fn a_damaged_block_hides_nothing_that_the_others_know_and_is_never_written_over() {
+    let text = many(0, 8_000);
+    let world = validated(JOURNAL, &text);
+    let whole = fs::read(witness_of(&world)).unwrap();
+    let blocks = blocks(&whole);
+    let last = blocks[blocks.len() - 1];
+    for at in [blocks[1] + 70, blocks[1] + 4, last + 70] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        fs::write(witness_of(&world), &bytes).unwrap();
+        let answer = world.run(&words("journal check sessions")).ends(0);
+        assert!(answer.stderr.contains("cannot be read") && answer.text().contains("\tunreadable\t"), "{answer:?}");
+        world.run_with(&words("session put more"), "1").ends(0);
+        let now = fs::read(witness_of(&world)).unwrap();
+        assert!(now.starts_with(&bytes), "byte {at} of {}", whole.len());
+        // What is lost behind the damage is still told, and so is what has changed there.
+        if at < last {
+            patch(&world, JOURNAL, 0, text.as_bytes());
+            let lines = text.lines().count();
+            let keep: usize = text.lines().take(lines - 2).map(|line| line.len() + 1).sum();
+            cut(&world, JOURNAL, keep as u64);
+            let (status, report) = world.check(&["sessions"]);
+            let gone = found(&report, "records-missing");
+            assert_eq!((status, gone[0][..2].to_vec()), (3, owned(&["id007998", "id007999"])), "byte {at}");
+            world.run(&words("session get id007999")).ends(3);
+        }
+        rewrite(&world, JOURNAL, &text);
+    }
+}
+
+#[test]
+fn a_copy_in_its_place_is_held_against_it_as_the_file_itself() {
+    let text = text_of(&lines_of(JOURNAL));
+    let replace = |world: &World, text: &str| {
+        world.write("copy", text);
+        fs::rename(world.dir().join("copy"), world.dir().join(JOURNAL)).unwrap();
+    };
+    let world = validated(JOURNAL, &text);
+    replace(&world, &text.replace("2.5", "2.6"));
+    let (status, report) = world.check(&["sessions"]);
+    assert_eq!((status, found(&report, "changed")), (3, vec![owned(&["a"])]), "{report}");
+    // What is written after a copy is known as well, without a check in between.
+    let world = validated(JOURNAL, &text);
+    replace(&world, &text);
+    world.run_with(&words("session put more"), "1").ends(0);
+    cut(&world, JOURNAL, text.len() as u64);
+    assert_eq!(found(&world.check(&["sessions"]).1, "records-missing"), [owned(&["more"])]);
+}
+
+#[test]
+fn a_file_that_has_nothing_of_what_was_there_is_no_compaction() {
+    for text in [text_of(&lines_of(JOURNAL)), long()] {
+        let world = validated(JOURNAL, &text);
+        fs::remove_file(world.dir().join(JOURNAL)).unwrap();
+        world.run_with(&words("session put z"), "1").ends(0);
+        let (status, report) = world.check(&["sessions"]);
+        assert_eq!((status, found(&report, "records-missing").len()), (3, 1), "{report}");
+        world.run(&words("session get a")).ends(3);
+        world.run(&words("session list")).ends(3);
+        world.run(&words("journal check --accept")).ends(0);
+        world.run(&words("session list")).ends(0);
+    }
+}
+
+#[test]
+fn a_tail_that_was_lost_and_is_back_is_no_longer_missing() {
+    let text = long();
+    let world = validated(JOURNAL, &text);
+    let ends: Vec<usize> = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(n, _)| n + 1).collect();
+    cut(&world, JOURNAL, ends[290] as u64);
+    world.run(&words("session get s1")).ends(3);
+    assert_eq!(world.check(&["sessions"]).0, 3);
+    patch(&world, JOURNAL, ends[290] as u64, &text.as_bytes()[ends[290]..]);
+    world.run(&words("session get s1")).ends(0);
+    assert_eq!(world.check(&["sessions"]).0, 0);
+}
+
+#[test]
+fn what_the_index_has_not_seen_yet_is_missed_all_the_same() {
+    let text = long();
+    let world = validated(JOURNAL, &text);
+    let path = world.dir().join(JOURNAL);
+    let more: String = (0..10).map(|n| session_line(&format!("new{n}"), "1") + "\n").collect();
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(more.as_bytes()).unwrap();
+    assert_eq!(world.check(&["sessions"]).0, 0);
+    cut(&world, JOURNAL, text.len() as u64);
+    world.run(&words("session get new8")).ends(3);
+    world.run(&words("session list")).ends(3);
+}
+
+#[test]
+fn an_index_of_other_bytes_is_dropped_by_a_check() {
+    let text = long();
+    let world = validated(JOURNAL, &text);
+    let at = text.find("\"s100\"").unwrap() as u64;
+    patch(&world, JOURNAL, at, b"\"s101\"");
+    let path = world.dir().join(JOURNAL);
+    fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .write_all((session_line("d", "1") + "\n").as_bytes())
+        .unwrap();
+    let (status, report) = world.check(&["sessions"]);
+    let count = world.run(&words("session list --all --all-agents --format id --damaged-ok")).lines().len();
+    assert_eq!((status, &report["journals"][0]["live"]), (3, &count.into()), "{report}");
+}
+
+#[test]
+fn a_repair_of_a_file_that_lacks_ids_keeps_the_witness() {
+    let lines = lines_of(JOURNAL);
+    let world = validated(JOURNAL, &text_of(&lines));
+    world.write("copy", format!("{}\n{{\"op\":\"store\",\"sess\n", lines[4].0));
+    fs::rename(world.dir().join("copy"), world.dir().join(JOURNAL)).unwrap();
+    world.run(&words("journal repair sessions --apply")).ends(0);
+    let kept = fs::read_dir(world.dir().join("cruxctl/quarantine")).unwrap().flatten();
+    assert_eq!(kept.filter(|file| file.path().extension().is_some_and(|e| e == "witness")).count(), 1);
+}
+
+#[test]
+fn whatever_is_in_the_place_of_the_witness_no_verb_waits_for_it() {
+    for kind in ["fifo", "folder", "link"] {
+        let world = World::with(JOURNAL, format!("{}\n{{\"op\":\"sto\n", session_line("a", "1"))).damaged();
+        world.run(&words("journal check sessions")).ends(3);
+        fs::remove_file(witness_of(&world)).unwrap();
+        let path = witness_of(&world).display().to_string();
+        match kind {
+            "fifo" => drop(world.shell(&format!("mkfifo '{path}'")).ends(0)),
+            "folder" => fs::create_dir(witness_of(&world)).unwrap(),
+            _ => std::os::unix::fs::symlink("nowhere", witness_of(&world)).unwrap(),
+        }
+        world.run(&words("session get a")).ends(3);
+        world.run_with(&words("session put b"), "1").ends(0);
+        let answer = world.run(&words("journal check sessions")).ends(3);
+        assert!(answer.stderr.contains("cannot be read"), "{kind}: {answer:?}");
+        world.run(&words("journal compact sessions")).ends(5);
+        world.run(&words("journal repair sessions --apply")).ends(0);
+        assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact", "{kind}");
+    }
+}
+
+#[test]
+fn a_line_about_any_number_of_ids_names_them_all() {
+    let facts: Vec<String> = (0..5_000)
+        .map(|n| lines_of(FACTS)[0].0.replace("f1", &format!("fact-{n:030}")))
+        .map(|line| line["{\"op\":\"store\",\"fact\":".len()..line.len() - 1].to_owned())
+        .collect();
+    let batch = format!("{{\"op\":\"store_batch\",\"facts\":[{}]}}\n", facts.join(","));
+    let world = validated(FACTS, &(lines_of(FACTS)[0].0.clone() + "\n" + &batch));
+    cut(&world, FACTS, lines_of(FACTS)[0].0.len() as u64 + 1);
+    assert_eq!(found(&world.check(&["facts"]).1, "records-missing")[0].len(), 5_000);
+    // The same facts in other lines are the same facts.
+    let single: String = facts.iter().map(|fact| format!("{{\"op\":\"store\",\"fact\":{fact}}}\n")).collect();
+    let world = validated(FACTS, &single);
+    world.write("copy", &batch);
+    fs::rename(world.dir().join("copy"), world.dir().join(FACTS)).unwrap();
+    let answer = world.run(&words("journal check facts")).ends(0);
+    assert!(answer.stderr.contains("every id that was live is still there"), "{answer:?}");
+}
+
+#[test]
+fn only_what_was_live_can_be_gone() {
+    let keep = session_line("keep", "1");
+    let delete = |id: &str| format!("{{\"op\":\"delete\",\"session_id\":\"{id}\"}}");
+    let text = format!(
+        "{keep}{}\n{}\n{}{}\n{}\n",
+        delete("gone"),
+        session_line("gone2", "1"),
+        delete("gone2"),
+        session_line("keep2", "1"),
+        &session_line("torn", "1")[..60]
+    );
+    let world = World::with(JOURNAL, text).damaged();
+    world.check(&["sessions"]);
+    world.write("copy", format!("{}\n", session_line("keep2", "1")));
+    fs::rename(world.dir().join("copy"), world.dir().join(JOURNAL)).unwrap();
+    let (_, report) = world.check(&["sessions"]);
+    assert_eq!(report["journals"][0]["gone"], serde_json::json!(["keep"]), "{report}");
+}
+
+#[test]
+fn lines_that_are_the_same_are_counted() {
+    let delete = "{\"op\":\"delete\",\"session_id\":\"s\"}";
+    let store = |n: usize| session_line("s", &n.to_string());
+    let z = session_line("z", "1");
+    let text = format!("{z}\n{}\n{delete}\n{}\n{delete}\n{z}\n", store(1), store(2));
+    let world = validated(JOURNAL, &text);
+    rewrite(&world, JOURNAL, &format!("{}\n{delete}\n{}\n{z}\n", store(1), store(2)));
+    let (status, report) = world.check(&["sessions"]);
+    let missing: BTreeSet<String> = found(&report, "records-missing").concat().into_iter().collect();
+    assert_eq!((status, missing), (3, BTreeSet::from(["s".to_owned(), "z".to_owned()])), "{report}");
+}
+
+#[test]
+fn what_a_killed_check_has_left_is_swept_away() {
+    let world = World::with(JOURNAL, many(0, 30_000));
+    let folder = world.dir().join("cruxctl/index");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(".sessions.witness.7-0.tmp"), "left").unwrap();
+    world.run(&words("journal check sessions")).ends(0);
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|file| file.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".tmp")), "{left:?}");
+}
+
 #[test]
 fn damage_that_was_there_when_it_was_validated_is_found_again_and_nothing_else() {
     let lines = lines_of(JOURNAL);
@@ -443,7 +702,12 @@ fn damage_that_was_there_when_it_was_validated_is_found_again_and_nothing_else()
 fn a_check_may_keep_nothing() {
     let world = World::with(JOURNAL, text_of(&lines_of(JOURNAL)));
     world.run(&words("journal check --dry-run")).ends(0);
-    world.run(&words("journal check --dry-run --accept")).ends(0);
+    world.run(&words("journal check --dry-run --accept")).ends(2);
+    world.write(JOURNAL, long().repeat(20));
+    world.run(&words("journal check --dry-run")).ends(0);
+    world.run(&words("journal check --dry-run --full")).ends(0);
+    world.run(&words("journal compact sessions --dry-run")).ends(0);
+    world.run(&words("session delete s1 --dry-run")).ends(0);
     assert!(!world.dir().join("cruxctl").exists());
 }
 

@@ -18,12 +18,12 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
-use crate::journal::Journal;
 use crate::journal::append::Appended;
 use crate::journal::files::DataDir;
 use crate::journal::lock::Lock;
 use crate::journal::replay::Seen;
 use crate::journal::table::Table;
+use crate::journal::{Finding, Journal};
 use crate::render::{Format, Printer, Settings};
 use crate::store::scope::Scope;
 
@@ -167,14 +167,16 @@ impl Context {
     }
 
     /// Tells of damage that a verb has met on the way. `reading`: the answer may lack something, so it counts.
-    pub fn tell_damage(&mut self, journal: &Journal, seen: &Seen, reading: bool) {
+    /// `against`: what the journal's witness has to say.
+    pub fn tell_damage(&mut self, journal: &Journal, seen: &Seen, against: Option<&Finding>, reading: bool) {
         if let Some(span) = seen.in_progress {
             let text =
                 format!("a write is in progress on {}: its last {} bytes are not judged", journal.file, span.len);
             self.printer.note(&text);
         }
-        if let Some(first) = seen.first.first() {
-            let places = plural(seen.damage, "place");
+        if let Some(first) = seen.first.first().or(against) {
+            let damage = seen.damage + u64::from(against.is_some());
+            let places = plural(damage, "place");
             let message = format!(
                 "{} is damaged in {places}: line {}, byte {}, {} bytes: {} ({}){}",
                 journal.file,
@@ -183,7 +185,7 @@ impl Context {
                 first.span.len,
                 first.class.name(),
                 first.why,
-                if seen.damage > 1 { ", and more" } else { "" }
+                if damage > 1 { ", and more" } else { "" }
             );
             let hint = format!("cruxctl journal check {}", journal.name);
             let damage = Error::new(Code::DamagedJournal, message).hint(hint);
@@ -207,18 +209,18 @@ impl Context {
             let text = format!("there is no data directory {}; the first write makes it", self.dir.root.display());
             self.printer.note(&text);
         }
-        let mut table = Table::open(&self.dir, journal)?;
+        let mut table = Table::open(&self.dir, journal, answers)?;
         if answers && let Some(note) = table.keep() {
             self.printer.note(note);
         }
-        self.tell_damage(journal, &table.seen, answers);
+        self.tell_damage(journal, &table.seen, table.against.as_ref(), answers);
         Ok(table)
     }
 
     /// The lock, and the live records of a journal behind it, for a verb that decides by what is there.
     pub fn locked(&mut self, journal: &'static Journal) -> Result<(Lock, Table)> {
         let (lock, table) = Table::lock(&self.dir, journal, self.lock_timeout)?;
-        self.tell_damage(journal, &table.seen, false);
+        self.tell_damage(journal, &table.seen, table.against.as_ref(), false);
         Ok((lock, table))
     }
 

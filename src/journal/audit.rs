@@ -4,11 +4,11 @@
 //! not, everything is read as if for the first time, and the two are compared line by line: what was changed in place,
 //! what is missing, and where they go on together.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 
 use super::Journal;
-use super::files::DataDir;
+use super::files::{self, DataDir, Window};
 use super::finding::{Class, Finding, HEAD, Reaction, Span};
 use super::live::{Digest, IdKey, KeyMap, Live};
 use super::lock::Lock;
@@ -16,22 +16,25 @@ use super::parallel::Met;
 use super::replay::{Opened, Seen, meet};
 use super::scan::{Bytes, Item, Stretch};
 use super::witness::{
-    self, Builder, Cursor, Encoder, End, Entries, Entry, Found, Identity, LineHash, Standing, Witness,
+    self, About, Builder, Cursor, Encoder, End, Entries, Entry, Found, Identity, LineHash, Standing, Witness,
 };
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How many ids of missing records are named.
 const NAMED: usize = 10_000;
 
-/// How much of the journal is read at once.
-const BLOCK: usize = 1 << 20;
+/// How many lines are compared at once where lines have moved.
+const AT_ONCE: u64 = 1 << 20;
+
+/// How many entries a glance looks at.
+const GLANCE: usize = 100_000;
 
 /// How a journal stands to its witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There was no witness.
     New,
-    /// The witness cannot be read, and why.
+    /// The witness, or a part of it, cannot be read, and why. What could be read does not speak against the journal.
     Unreadable(String),
     /// Everything that it knows is as it was.
     Intact,
@@ -39,13 +42,25 @@ pub enum Verdict {
     Against,
     /// It is about another file of this name, which the present one has replaced.
     Replaced {
-        /// Whether every byte that it knows is there nevertheless.
-        same: bool,
         /// The first ids that were live there and are not in the journal.
         gone: Vec<String>,
         /// How many there are.
         gone_ids: u64,
+        /// Whether they were live for certain: some journals' rules end an id without naming it.
+        certain: bool,
     },
+}
+
+impl Verdict {
+    /// Whether the operator has to decide before the witness goes on.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        match self {
+            Verdict::Against | Verdict::Unreadable(_) => true,
+            Verdict::Replaced { gone_ids, certain, .. } => *certain && *gone_ids > 0,
+            Verdict::New | Verdict::Intact => false,
+        }
+    }
 }
 
 /// What an audit has shown.
@@ -57,10 +72,12 @@ pub struct Outcome {
     pub told: Seen,
     /// Bytes of the journal that the witness had vouched for.
     pub known: u64,
-    /// Bytes of the witness that cannot be read.
-    pub unread: u64,
+    /// Bytes of the witness that were never finished.
+    pub unfinished: u64,
+    /// Whether the witness is about a file of which this one is a copy.
+    copy: bool,
     /// What is to be kept.
-    keeps: Builder,
+    entries: Option<Builder>,
 }
 
 /// A journal and its witness while they are compared.
@@ -78,18 +95,17 @@ struct Audit<'a> {
     present: Option<KeyMap<()>>,
     /// Whether anything is not as it was.
     differs: bool,
-    keeps: Builder,
+    keeps: Option<Builder>,
 }
 
 /// A stretch in which the journal is not what the witness knows.
+#[derive(Clone, Copy)]
 struct Region {
     /// The first entry that has no like.
     old: Cursor,
     /// The journal's line there.
     line: u64,
-    /// The hashes of the journal's lines since.
-    hashes: HashSet<u64>,
-    /// How many of them end where the witness does or before.
+    /// How many of the journal's lines since end where the witness does or before.
     lines: u64,
     /// Whether one ends just where the witness does.
     ends_together: bool,
@@ -115,6 +131,8 @@ pub struct Options {
     pub full: bool,
     /// What is kept begins with the first line.
     pub afresh: bool,
+    /// Something is kept at all.
+    pub keep: bool,
 }
 
 /// Reads a journal, holds it against its witness, and hands out everything that is met.
@@ -133,13 +151,16 @@ pub fn read(
         _ => None,
     };
     let end = old.map(|(_, end)| end).unwrap_or_default();
-    let replaced = match (old, &opened.file) {
+    let other_file = match (old, &opened.file) {
         (Some((witness, _)), Some(file)) => {
             Identity::of(file).map_err(|e| Error::io("look at", &opened.path, &e))? != witness.identity
         }
         _ => false,
     };
-    let begins = if options.afresh || replaced { End::default() } else { end };
+    // A copy is compared as the file that it is a copy of: what has changed in it has changed.
+    let copy = other_file && old.is_some_and(|(witness, end)| is_copy(opened, witness, end));
+    let replaced = other_file && !copy;
+    let begins = if options.afresh || other_file { (0, 0) } else { (end.to, end.lines) };
     let mut audit = Audit {
         opened,
         old,
@@ -148,7 +169,7 @@ pub fn read(
         region: None,
         present: replaced.then(KeyMap::default),
         differs: false,
-        keeps: Builder::new(dir, journal, begins.to, begins.lines),
+        keeps: options.keep.then(|| Builder::new(dir, journal, opened, begins)),
     };
     let mut report = Report { take, told: Seen::default() };
     let from_witness = journal.rule.last_wins() && !options.full && !options.afresh && !replaced && old.is_some();
@@ -165,99 +186,153 @@ pub fn read(
     let verdict = match found {
         Found::Nothing => Verdict::New,
         Found::Unreadable(why) => Verdict::Unreadable(why.clone()),
-        Found::Witness(witness) if replaced => audit.replaced(witness),
+        Found::Witness(witness) if replaced => audit.replaced(journal, witness, &mut report)?,
         Found::Witness(_) => {
             audit.compare_ends(&mut report)?;
-            match audit.broken(end) {
+            let trouble = audit.entries.as_mut().and_then(Entries::trouble);
+            match trouble {
                 _ if audit.differs => Verdict::Against,
-                Some(known) => Verdict::Unreadable(format!(
-                    "a block of it is damaged; it vouches for the first {known} bytes of {}",
-                    journal.file
-                )),
+                Some(why) => Verdict::Unreadable(why),
+                None if end.is_damaged() => Verdict::Unreadable("its last block is damaged".to_owned()),
                 None => Verdict::Intact,
             }
         }
     };
-    let unread = match found {
-        Found::Witness(witness) => witness.unfinished(end),
+    let unfinished = match old {
+        Some((witness, end)) if !end.is_damaged() => witness.unfinished(end),
         _ => 0,
     };
-    let told = report.told;
     let known = if verdict == Verdict::Intact { end.to } else { 0 };
-    Ok((seen, Outcome { verdict, told, known, unread, keeps: audit.keeps }))
+    Ok((seen, Outcome { verdict, told: report.told, known, unfinished, copy, entries: audit.keeps }))
 }
 
-/// Holds only the ends of a journal and its witness against each other, for a verb that asks something else. A journal
-/// that is replaced, or goes on where the witness ends, says nothing.
-pub fn glance(dir: &DataDir, journal: &Journal, opened: &Opened, found: &Found) -> Result<Option<Finding>> {
-    let Found::Witness(witness) = found else { return Ok(None) };
-    let failed = |e: io::Error| Error::io("read", &witness::path(dir, journal), &e);
-    let end = witness.end().map_err(failed)?;
-    let gone = opened.file.is_none() && end.to > 0;
-    if !gone && witness.standing(opened, end).map_err(failed)? != Standing::Against {
-        return Ok(None);
-    }
-    if opened.len >= end.to {
-        let why = "what was validated does not end here any more".to_owned();
-        let at = (opened.line_of(end.to)?, end.to);
-        let span = Span { offset: end.to, len: 0 };
-        return Ok(Some(finding(Class::Changed, at, span, why, Vec::new(), Vec::new())));
-    }
-    let mut audit = Audit {
-        opened,
-        old: Some((witness, end)),
-        entries: None,
-        at: (0, 1),
-        region: None,
-        present: None,
-        differs: false,
-        keeps: Builder::new(dir, journal, 0, 0),
-    };
-    let mut entries = witness.entries();
-    while entries.peek().ok().flatten().is_some_and(|entry| entry.span.end() <= opened.len) {
+/// Whether most of what the witness of another file knows lies in this one in the same place.
+fn is_copy(opened: &Opened, witness: &Witness, end: End) -> bool {
+    let Some(mut window) = opened.window() else { return false };
+    let (mut entries, mut same) = (witness.entries(), 0);
+    while let Some(entry) = entries.peek().filter(|entry| entry.span.end() <= opened.len) {
+        let (span, hash) = (entry.span, entry.hash);
+        if hash_of(&mut window, span).is_ok_and(|now| now == hash) {
+            same += span.len;
+        }
         entries.advance();
     }
-    let (cursor, mut found) = (entries.cursor(), None);
+    same * 2 > end.to
+}
+
+/// Holds only the ends of a journal and its witness against each other, for a verb that asks something else. `live` is
+/// what the journal adds up to, where that is known. A witness that cannot be read says nothing here: it is for the check to tell.
+pub fn glance(dir: &DataDir, journal: &Journal, opened: &Opened, live: Option<&mut Live>) -> Option<Finding> {
+    let Found::Witness(witness) = witness::open(dir, journal) else { return None };
+    let end = witness.end().ok()?;
+    if opened.file.is_none() {
+        // It may have come since.
+        return (end.to > 0 && !opened.path.exists()).then(|| missing_at_end(opened, &witness, end)).flatten();
+    }
+    match witness.standing(opened, end).ok()? {
+        Standing::Against if opened.len >= end.to => {
+            let why = "what was validated does not end here any more".to_owned();
+            let at = (opened.line_of(end.to).ok()?, end.to);
+            let span = Span { offset: end.to, len: 0 };
+            Some(finding(Class::Changed, at, span, why, Vec::new(), Vec::new()))
+        }
+        Standing::Against => missing_at_end(opened, &witness, end),
+        Standing::Elsewhere => {
+            let live = live?;
+            let (mut entries, mut known) = (witness.entries(), KeyMap::default());
+            for _ in 0..GLANCE {
+                let Some(entry) = entries.peek() else {
+                    return (!known.is_empty()).then(|| none_left(known.len() as u64, Vec::new()));
+                };
+                for (about, id) in entry.ids() {
+                    let key = IdKey::of(id);
+                    match about {
+                        About::Record => known.insert(key, ()),
+                        About::Delete | About::Unreadable => known.remove(&key),
+                    };
+                    // One that is there is enough: a compaction keeps what is live.
+                    if about == About::Record && live.row(key).is_some() {
+                        return None;
+                    }
+                }
+                entries.advance();
+            }
+            None
+        }
+        Standing::For | Standing::Damaged => None,
+    }
+}
+
+fn missing_at_end(opened: &Opened, witness: &Witness, end: End) -> Option<Finding> {
+    let mut entries = witness.entries();
+    while entries.peek().is_some_and(|entry| entry.span.end() <= opened.len) {
+        entries.advance();
+    }
+    let (from, mut found) = (entries.cursor(), None);
     let mut take = |met: &Met| {
         if let Met::Finding(finding, _) = met {
             found = Some((**finding).clone());
         }
         Ok(())
     };
-    audit.missing(cursor, cursor.line, None, &mut Report { take: &mut take, told: Seen::default() })?;
-    Ok(found)
+    let mut report = Report { take: &mut take, told: Seen::default() };
+    let told = missing_behind(opened, (witness, end), from, from.line, &mut report);
+    told.ok().and(found)
+}
+
+/// What is said of a file that has taken the journal's place and has nothing of it.
+fn none_left(ids: u64, gone: Vec<String>) -> Finding {
+    let why = format!("the file is another one, and has none of the {} that were live", plural(ids, "id", "ids"));
+    finding(Class::RecordsMissing, (1, 0), Span::default(), why, gone, Vec::new())
 }
 
 impl Audit<'_> {
     /// Goes through the lines that the witness knows, as long as their bytes are the same.
     fn known(&mut self, journal: &Journal, live: &mut Live, report: &mut Report<'_>) -> Result<Seen> {
         let opened = self.opened;
-        let mut window = Window { opened, block: Vec::new(), from: 0 };
         let mut seen = Seen::default();
-        let Some(entries) = &mut self.entries else { return Ok(seen) };
-        while let Some(entry) = entries.peek().ok().flatten() {
-            if entry.span.end() > opened.len || window.hash(entry.span)? != entry.hash {
+        let (Some(entries), Some(mut window)) = (&mut self.entries, opened.window()) else { return Ok(seen) };
+        let failed = |e: io::Error| Error::io("read", &opened.path, &e);
+        // Lines that are not simple are read again, many at once.
+        let mut again: Option<Stretch> = None;
+        loop {
+            let entry = match entries.peek() {
+                Some(entry) if entry.span.offset == self.at.0 && entry.span.end() <= opened.len => entry,
+                _ => break,
+            };
+            if hash_of(&mut window, entry.span).map_err(failed)? != entry.hash {
                 break;
             }
-            let entry = entry.clone();
-            let id = if entry.simple { witness::ids(entries.bytes(), &entry).next() } else { None };
-            if let Some(id) = id {
-                let span = Span { len: entry.span.len - 1, ..entry.span };
-                let digest = Digest { key: IdKey::of(id), deletes: entry.deletes, span };
-                live.fold(&digest);
-                seen.records += 1;
-                seen.totals.bytes += entry.span.len;
-                seen.totals.lines += 1;
-                (report.take)(&Met::Record { span, digest: Some(digest), time: entry.time })?;
-            } else {
-                let to = entry.span.end();
-                let line = Stretch { from: entry.span.offset, lines_before: entry.line - 1, ..Stretch::whole(to) };
-                seen.add(opened.scan_items(journal, line, &mut |item| meet(item, live, report.take))?);
+            let id = if entry.simple { entry.ids().next() } else { None };
+            match (id, &mut again) {
+                (Some((about, id)), _) => {
+                    if let Some(stretch) = again.take() {
+                        seen.add(opened.scan_items(journal, stretch, &mut |item| meet(item, live, report.take))?);
+                    }
+                    let span = Span { len: entry.span.len - 1, ..entry.span };
+                    let digest = Digest { key: IdKey::of(id), deletes: about == About::Delete, span };
+                    live.fold(&digest);
+                    seen.records += 1;
+                    seen.totals.bytes += entry.span.len;
+                    seen.totals.lines += 1;
+                    (report.take)(&Met::Record { span, digest: Some(digest), time: entry.time })?;
+                }
+                (None, Some(stretch)) => stretch.to = entry.span.end(),
+                (None, None) => {
+                    let to = entry.span.end();
+                    again =
+                        Some(Stretch { from: entry.span.offset, lines_before: entry.line - 1, ..Stretch::whole(to) });
+                }
             }
+            if let Some(keeps) = self.keeps.as_mut().filter(|keeps| keeps.to() == entry.span.offset) {
+                keeps.push(entry);
+            }
+            self.at = (entry.span.end(), entry.line + 1);
             entries.advance();
         }
-        let at = entries.cursor();
-        self.at = (at.start, at.line);
+        if let Some(stretch) = again {
+            seen.add(opened.scan_items(journal, stretch, &mut |item| meet(item, live, report.take))?);
+        }
         Ok(seen)
     }
 
@@ -281,12 +356,13 @@ impl Audit<'_> {
     fn lines(&mut self, encoded: &[u8], report: &mut Report<'_>) -> Result<()> {
         let mut result = Ok(());
         let (start, line) = self.at;
-        self.at = witness::each(encoded, start, line, &mut |entry, bytes| {
-            if self.keeps.to() == entry.span.offset {
-                self.keeps.take_one(entry.span, bytes);
+        self.at = witness::each(encoded, start, line, &mut |entry| {
+            if let Some(keeps) = self.keeps.as_mut().filter(|keeps| keeps.to() == entry.span.offset) {
+                keeps.push(entry);
             }
             if let Some(present) = &mut self.present {
-                present.extend(witness::ids(encoded, entry).map(|id| (IdKey::of(id), ())));
+                let known = entry.ids().filter(|(about, _)| *about != About::Unreadable);
+                present.extend(known.map(|(_, id)| (IdKey::of(id), ())));
             }
             if result.is_ok() {
                 result = self.line(entry, report);
@@ -296,9 +372,14 @@ impl Audit<'_> {
     }
 
     /// Holds the next line of the journal against what the witness knows.
-    fn line(&mut self, line: &Entry, report: &mut Report<'_>) -> Result<()> {
-        let Some(entries) = &mut self.entries else { return Ok(()) };
-        while let Some(old) = entries.peek().ok().flatten() {
+    fn line(&mut self, line: Entry<'_>, report: &mut Report<'_>) -> Result<()> {
+        // A file that has taken the journal's place is not compared line by line.
+        let Some(entries) = self.entries.as_mut().filter(|_| self.present.is_none()) else { return Ok(()) };
+        while let Some(old) = entries.peek() {
+            if self.region.is_none() && old.span.offset >= line.span.end() {
+                // What it knew of this line is damaged.
+                return Ok(());
+            }
             if (old.span, old.hash) == (line.span, line.hash) {
                 entries.advance();
                 return match self.region.take() {
@@ -306,28 +387,15 @@ impl Audit<'_> {
                     None => Ok(()),
                 };
             }
-            if self.present.is_some() {
-                // The file is another one: where it begins to differ is enough.
-                self.differs = true;
-                self.entries = None;
-                return Ok(());
-            }
             let covered = old.span.end() <= line.span.end();
             let old = entries.cursor();
-            self.region.get_or_insert_with(|| Region {
-                old,
-                line: line.line,
-                hashes: HashSet::new(),
-                lines: 0,
-                ends_together: false,
-            });
+            self.region.get_or_insert(Region { old, line: line.line, lines: 0, ends_together: false });
             if !covered {
                 break;
             }
             entries.advance();
         }
         if let (Some(region), Some((_, end))) = (&mut self.region, self.old) {
-            region.hashes.insert(line.hash);
             region.lines += u64::from(line.span.end() <= end.to);
             region.ends_together |= line.span.end() == end.to;
         }
@@ -336,68 +404,76 @@ impl Audit<'_> {
 
     /// Compares what is left of the two when the journal was read to its end.
     fn compare_ends(&mut self, report: &mut Report<'_>) -> Result<()> {
-        let Some(entries) = &mut self.entries else { return Ok(()) };
+        let (Some(entries), Some(old)) = (&mut self.entries, self.old) else { return Ok(()) };
         let Some(region) = self.region.take() else {
-            if entries.peek().ok().flatten().is_none() {
+            if entries.peek().is_none() {
                 return Ok(());
             }
             // No whole line is left: what the witness knows is in a last line without its line end, or not there.
-            let (at, line) = (entries.cursor(), self.at.1);
-            self.in_place(at, line, self.opened.len, report)?;
-            return self.missing(at, line, None, report);
+            let (from, line) = (entries.cursor(), self.at.1);
+            self.in_place(from, line, self.opened.len, report)?;
+            let line = line + u64::from(self.opened.ends_open()?);
+            self.differs |= missing_behind(self.opened, old, from, line, report)?;
+            return Ok(());
         };
-        let Some((witness, end)) = self.old else { return Ok(()) };
-        // The same number of lines in the same place, or lines that are still in their place: others were changed. Lines
-        // that are in another place, or nowhere: something was put in or taken out.
-        let (mut lines, mut moved, mut in_place) = (0, false, false);
-        let mut entries = witness.entries_from(region.old);
-        while let Some(entry) = entries.peek().ok().flatten() {
-            lines += 1;
-            moved |= region.hashes.contains(&entry.hash);
-            in_place |= region.ends_together && self.hash_of(entry.span)? == Some(entry.hash);
-            entries.advance();
+        // The same number of lines in the same place, or lines that are still in their place: others were changed. Else
+        // something was put in or taken out.
+        if region.ends_together
+            && (self.entries_from(region.old) == region.lines || self.some_in_place(region.old)?)
+        {
+            return self.in_place(region.old, region.line, old.1.to, report);
         }
-        if region.ends_together && (lines == region.lines || in_place) && !moved {
-            return self.in_place(region.old, region.line, end.to, report);
-        }
-        self.missing(region.old, region.line, Some(&region.hashes), report)
+        self.differs = true;
+        self.missing_among(region, report)
     }
 
-    /// The hash of what lies in a place now; `None` where the journal does not reach so far.
-    fn hash_of(&self, span: Span) -> Result<Option<u64>> {
-        let mut hash = LineHash::default();
-        if span.end() > self.opened.len {
-            return Ok(None);
+    /// How many entries come from a cursor on.
+    fn entries_from(&self, from: Cursor) -> u64 {
+        let Some((witness, _)) = self.old else { return 0 };
+        let (mut entries, mut count) = (witness.entries_from(from), 0);
+        while entries.peek().is_some() {
+            count += 1;
+            entries.advance();
         }
-        self.opened.pieces(span, &mut |bytes| {
-            hash.write(bytes);
-            Ok(())
-        })?;
-        Ok(Some(hash.finish(b"")))
+        count
+    }
+
+    /// Whether any line that the witness knows from a cursor on is still in its place.
+    fn some_in_place(&self, from: Cursor) -> Result<bool> {
+        let (Some((witness, _)), Some(mut window)) = (self.old, self.opened.window()) else { return Ok(false) };
+        let mut entries = witness.entries_from(from);
+        while let Some(entry) = entries.peek().filter(|entry| entry.span.end() <= self.opened.len) {
+            let (span, hash) = (entry.span, entry.hash);
+            let now = hash_of(&mut window, span).map_err(|e| Error::io("read", &self.opened.path, &e))?;
+            // A line end alone is in many places.
+            if now == hash && span.len > 1 {
+                return Ok(true);
+            }
+            entries.advance();
+        }
+        Ok(false)
     }
 
     /// Names the lines whose bytes are not what they were, from an entry on as far as `until`. `line` is the number of
     /// the journal's line at the first.
     fn in_place(&mut self, from: Cursor, line: u64, until: u64, report: &mut Report<'_>) -> Result<()> {
-        let Some((witness, _)) = self.old else { return Ok(()) };
+        let (Some((witness, _)), Some(mut window)) = (self.old, self.opened.window()) else { return Ok(()) };
         let mut entries = witness.entries_from(from);
         let mut line = line;
-        while let Some(entry) = entries.peek().ok().flatten() {
-            let entry = entry.clone();
+        while let Some(entry) = entries.peek() {
             // A line end that is missing at the very end of the file is a change of the line.
             let unended = entry.span.end() == self.opened.len + 1;
             if entry.span.end() > until && !(unended && until == self.opened.len) {
                 return Ok(());
             }
-            let (mut hash, mut line_ends) = (LineHash::default(), 0);
-            let mut head = Vec::new();
             let here = Span { len: entry.span.len - u64::from(unended), ..entry.span };
-            self.opened.pieces(here, &mut |bytes| {
+            let (mut hash, mut line_ends, mut head) = (LineHash::default(), 0, Vec::new());
+            let looked = pieces(&mut window, here, &mut |bytes| {
                 head.extend(bytes.iter().take(HEAD - head.len()));
                 line_ends += memchr::memchr_iter(b'\n', bytes).count() as u64;
                 hash.write(bytes);
-                Ok(())
-            })?;
+            });
+            looked.map_err(|e| Error::io("read", &self.opened.path, &e))?;
             let hash = hash.finish(if unended { b"\n" } else { b"" });
             if hash != entry.hash || unended {
                 self.differs = true;
@@ -408,9 +484,8 @@ impl Audit<'_> {
                         entry.hash
                     ),
                 };
-                let ids = witness::ids(entries.bytes(), &entry).map(str::to_owned).collect();
                 let at = (line, entry.span.offset);
-                report.finding(finding(Class::Changed, at, here, why, ids, head))?;
+                report.finding(finding(Class::Changed, at, here, why, named(entry), head))?;
             }
             line += line_ends;
             entries.advance();
@@ -418,115 +493,148 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Names what the witness knows from an entry on and the journal no longer has. `hashes`: those of the journal's
-    /// lines from there on; without them, it is what lies behind the journal's end.
-    fn missing(
-        &mut self,
-        from: Cursor,
-        line: u64,
-        hashes: Option<&HashSet<u64>>,
-        report: &mut Report<'_>,
-    ) -> Result<()> {
-        let Some((witness, end)) = self.old else { return Ok(()) };
-        let len = self.opened.len;
-        let mut entries = witness.entries_from(from);
-        let mut ids = Vec::new();
-        let mut named: KeyMap<()> = KeyMap::default();
-        let (mut lines, mut bytes) = (0u64, 0u64);
-        while let Some(entry) = entries.peek().ok().flatten() {
-            let there = match hashes {
-                Some(hashes) => hashes.contains(&entry.hash),
-                // A line without its line end was told as changed.
-                None => entry.span.end() <= len + 1,
-            };
-            if !there {
-                lines += 1;
-                bytes += entry.span.len;
-                let entry = entry.clone();
-                for id in witness::ids(entries.bytes(), &entry) {
-                    if ids.len() < NAMED && named.insert(IdKey::of(id), ()).is_none() {
-                        ids.push(id.to_owned());
+    /// Names what the witness knows from a region on and the journal has nowhere from there on.
+    fn missing_among(&mut self, region: Region, report: &mut Report<'_>) -> Result<()> {
+        let (Some((witness, _)), Some(mut window)) = (self.old, self.opened.window()) else { return Ok(()) };
+        let failed = |e: io::Error| Error::io("read", &self.opened.path, &e);
+        let (from, len) = (region.old.start.min(self.opened.len), self.opened.len);
+        let mut lines = 0u64;
+        each_line(&mut window, from, len, &mut |_| lines += 1).map_err(failed)?;
+        let mut missing = Missing::default();
+        // What has the same hash is compared at once, so that memory does not grow with the lines.
+        let passes = lines.max(self.entries_from(region.old)) / AT_ONCE + 1;
+        for pass in 0..passes {
+            let mut there: HashMap<u64, u64> = HashMap::new();
+            each_line(&mut window, from, len, &mut |hash| {
+                if hash % passes == pass {
+                    *there.entry(hash).or_default() += 1;
+                }
+            })
+            .map_err(failed)?;
+            let mut entries = witness.entries_from(region.old);
+            while let Some(entry) = entries.peek() {
+                if entry.hash % passes == pass {
+                    match there.get_mut(&entry.hash).filter(|left| **left > 0) {
+                        Some(left) => *left -= 1,
+                        None => missing.take(entry),
                     }
                 }
+                entries.advance();
             }
-            entries.advance();
         }
-        let Some(hashes) = hashes else {
-            if lines == 0 {
-                return Ok(());
-            }
-            self.differs = true;
-            let why = format!(
-                "{} at the end, {bytes} bytes: {} bytes were validated, and the file has {len}",
-                plural(lines, "line is missing", "lines are missing"),
-                end.to
-            );
-            let line = line + u64::from(self.opened.ends_open()?);
-            return report.finding(finding(
-                Class::RecordsMissing,
-                (line, len),
-                Span { offset: len, len: 0 },
-                why,
-                ids,
-                Vec::new(),
-            ));
-        };
-        self.differs = true;
-        let at = Span { offset: from.start.min(len), len: 0 };
-        let (class, why) = match lines {
-            0 => (Class::Changed, "lines were put in or moved here; all that were validated are there".to_owned()),
-            _ => (
-                Class::RecordsMissing,
-                format!(
-                    "from here on, {} that were validated ({bytes} bytes); {} other lines are in their place",
-                    plural(lines, "line is missing", "lines are missing"),
-                    hashes.len()
-                ),
+        let at = Span { offset: from, len: 0 };
+        let class = if missing.lines == 0 { Class::Changed } else { Class::RecordsMissing };
+        let why = match missing.lines {
+            0 => "lines were put in or moved here; all that were validated are there".to_owned(),
+            _ => format!(
+                "from here on, {} ({} bytes){}",
+                plural(missing.lines, "line that was validated is missing", "lines that were validated are missing"),
+                missing.bytes,
+                missing.more()
             ),
         };
-        report.finding(finding(class, (line, at.offset), at, why, ids, Vec::new()))
-    }
-
-    /// How far the witness can be read, where that is not to its end.
-    fn broken(&mut self, end: End) -> Option<u64> {
-        let entries = self.entries.as_mut()?;
-        let at = entries.cursor().start;
-        (entries.peek().ok().flatten().is_none() && at < end.to).then_some(at)
+        report.finding(finding(class, (region.line, at.offset), at, why, missing.ids, Vec::new()))
     }
 
     /// What has become of the ids of the file that this one has replaced.
-    fn replaced(&mut self, witness: &Witness) -> Verdict {
+    fn replaced(&mut self, journal: &Journal, witness: &Witness, report: &mut Report<'_>) -> Result<Verdict> {
         let mut live: KeyMap<()> = KeyMap::default();
         let mut entries = witness.entries();
-        while let Some(entry) = entries.peek().ok().flatten() {
-            let entry = entry.clone();
-            for id in witness::ids(entries.bytes(), &entry) {
-                let key = IdKey::of(id);
-                if entry.deletes {
-                    live.remove(&key)
-                } else {
-                    live.insert(key, ())
+        while let Some(entry) = entries.peek() {
+            for (about, id) in entry.ids() {
+                match about {
+                    About::Record => live.insert(IdKey::of(id), ()),
+                    About::Delete => live.remove(&IdKey::of(id)),
+                    About::Unreadable => None,
                 };
             }
             entries.advance();
         }
+        let were_live = live.len() as u64;
         let present = self.present.take().unwrap_or_default();
         live.retain(|key, ()| !present.contains_key(key));
         let gone_ids = live.len() as u64;
         let mut gone = Vec::new();
         let mut entries = witness.entries();
-        while let Some(entry) = entries.peek().ok().flatten().filter(|_| gone.len() < NAMED && !live.is_empty()) {
-            let entry = entry.clone();
-            for id in witness::ids(entries.bytes(), &entry) {
+        while let Some(entry) = entries.peek().filter(|_| gone.len() < NAMED && !live.is_empty()) {
+            for (_, id) in entry.ids() {
                 if live.remove(&IdKey::of(id)).is_some() {
                     gone.push(id.to_owned());
                 }
             }
             entries.advance();
         }
-        let all_compared = self.entries.as_mut().is_some_and(|entries| entries.peek().ok().flatten().is_none());
-        Verdict::Replaced { same: !self.differs && all_compared, gone, gone_ids }
+        if were_live > 0 && gone_ids == were_live {
+            self.differs = true;
+            report.finding(none_left(were_live, gone))?;
+            return Ok(Verdict::Against);
+        }
+        Ok(Verdict::Replaced { gone, gone_ids, certain: journal.rule.last_wins() })
     }
+}
+
+/// Lines that are missing, in numbers, with their ids.
+#[derive(Default)]
+struct Missing {
+    lines: u64,
+    bytes: u64,
+    ids: Vec<String>,
+    all: KeyMap<()>,
+}
+
+impl Missing {
+    fn take(&mut self, entry: Entry<'_>) {
+        self.lines += 1;
+        self.bytes += entry.span.len;
+        for (_, id) in entry.ids() {
+            if self.all.insert(IdKey::of(id), ()).is_none() && self.ids.len() < NAMED {
+                self.ids.push(id.to_owned());
+            }
+        }
+    }
+
+    /// What is to be said where not all ids are named.
+    fn more(&self) -> String {
+        let more = self.all.len() - self.ids.len();
+        if more > 0 { format!("; {more} more ids are not named") } else { String::new() }
+    }
+}
+
+/// Names what the witness knows from an entry on and lies behind the journal's end. Whether there is any.
+fn missing_behind(
+    opened: &Opened,
+    (witness, end): (&Witness, End),
+    from: Cursor,
+    line: u64,
+    report: &mut Report<'_>,
+) -> Result<bool> {
+    let mut missing = Missing::default();
+    let mut entries = witness.entries_from(from);
+    while let Some(entry) = entries.peek() {
+        // A line that lacks only its line end was told as changed.
+        if entry.span.end() > opened.len + 1 || opened.file.is_none() {
+            missing.take(entry);
+        }
+        entries.advance();
+    }
+    if missing.lines == 0 {
+        return Ok(false);
+    }
+    let why = format!(
+        "{} at the end, {} bytes: {} bytes were validated, and the file has {}{}",
+        plural(missing.lines, "line is missing", "lines are missing"),
+        missing.bytes,
+        end.to,
+        opened.len,
+        missing.more()
+    );
+    let at = Span { offset: opened.len, len: 0 };
+    report.finding(finding(Class::RecordsMissing, (line, at.offset), at, why, missing.ids, Vec::new()))?;
+    Ok(true)
+}
+
+fn named(entry: Entry<'_>) -> Vec<String> {
+    entry.ids().map(|(_, id)| id.to_owned()).collect()
 }
 
 fn plural(count: u64, one: &str, many: &str) -> String {
@@ -545,35 +653,51 @@ fn finding(
     Finding { line, line_start, span, class, why, reaction, ids, head, possible: Vec::new() }
 }
 
-/// The journal's bytes, a block at a time.
-struct Window<'o> {
-    opened: &'o Opened,
-    block: Vec<u8>,
-    from: u64,
+/// Hands out the bytes of a span piece by piece.
+fn pieces(window: &mut Window<'_>, span: Span, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut at = span.offset;
+    while at < span.end() {
+        let bytes = window.some(at, usize::try_from(span.end() - at).unwrap_or(usize::MAX))?;
+        if bytes.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        take(bytes);
+        at += bytes.len() as u64;
+    }
+    Ok(())
 }
 
-impl Window<'_> {
-    /// The hash of a line's bytes. Lines are asked for in their order.
-    fn hash(&mut self, span: Span) -> Result<u64> {
-        let mut hash = LineHash::default();
-        let mut at = span.offset;
-        loop {
-            let have = usize::try_from(at.wrapping_sub(self.from)).unwrap_or(usize::MAX);
-            let rest = self.block.get(have..).unwrap_or_default();
-            let wanted = usize::try_from(span.end() - at).unwrap_or(usize::MAX);
-            if rest.len() >= wanted {
-                return Ok(hash.finish(&rest[..wanted]));
-            }
-            if !rest.is_empty() {
-                hash.write(rest);
-                at += rest.len() as u64;
-            }
-            self.from = at;
-            let len = usize::try_from(self.opened.len - at).unwrap_or(usize::MAX).min(BLOCK);
-            self.block.resize(len, 0);
-            self.opened.read_into(at, &mut self.block)?;
-        }
+/// The hash of what lies in a place.
+fn hash_of(window: &mut Window<'_>, span: Span) -> io::Result<u64> {
+    let mut hash = LineHash::default();
+    let len = usize::try_from(span.len).unwrap_or(usize::MAX);
+    let bytes = window.some(span.offset, len)?;
+    if bytes.len() == len {
+        return Ok(hash.finish(bytes));
     }
+    pieces(window, span, &mut |bytes| hash.write(bytes))?;
+    Ok(hash.finish(b""))
+}
+
+/// Hands out the hash of each whole line from an offset on.
+fn each_line(window: &mut Window<'_>, from: u64, len: u64, take: &mut dyn FnMut(u64)) -> io::Result<()> {
+    let (mut at, mut hash) = (from, LineHash::default());
+    while at < len {
+        let bytes = window.some(at, usize::try_from(len - at).unwrap_or(usize::MAX))?;
+        if bytes.is_empty() {
+            break;
+        }
+        let mut start = 0;
+        for n in memchr::memchr_iter(b'\n', bytes) {
+            take(std::mem::take(&mut hash).finish(&bytes[start..=n]));
+            start = n + 1;
+        }
+        if start < bytes.len() {
+            hash.write(&bytes[start..]);
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(())
 }
 
 /// How a journal stands to its witness, for a verb that is about to replace it.
@@ -585,15 +709,11 @@ pub fn verdict(dir: &DataDir, journal: &Journal, opened: &Opened) -> Result<(Ver
 }
 
 impl Outcome {
-    /// Whether there is anything to keep.
+    /// Whether there is anything that a check keeps.
     #[must_use]
-    pub fn keeps(&self, accept: bool) -> bool {
-        let takes_it = match &self.verdict {
-            Verdict::New | Verdict::Intact => true,
-            Verdict::Replaced { gone_ids, .. } => *gone_ids == 0,
-            Verdict::Against | Verdict::Unreadable(_) => false,
-        };
-        (takes_it && self.keeps.any()) || accept
+    pub fn is_to_be_kept(&self, accept: bool) -> bool {
+        let news = self.copy || self.entries.as_ref().is_some_and(|entries| !entries.is_empty());
+        accept || (news && !self.verdict.waits())
     }
 
     /// Keeps what was read behind the lock: a new witness, or what came behind the old one. `found` is what was there
@@ -607,15 +727,23 @@ impl Outcome {
         accept: bool,
         lock: &Lock,
     ) -> Result<()> {
-        if !self.keeps(accept) || (!accept && !witness::still(dir, journal, found)) {
+        let wanted = self.is_to_be_kept(accept);
+        let Some(entries) = self.entries.filter(|_| wanted) else { return Ok(()) };
+        if accept {
+            // The file that was read must still be the journal.
+            let now = files::open_read(&dir.journal(journal))?;
+            if !entries.is_of(now.as_ref()) {
+                let message = format!("{} was replaced while it was read; run the command again", journal.file);
+                return Err(Error::new(Code::BusyChanging, message));
+            }
+            return if entries.is_empty() { witness::remove(dir, journal, lock) } else { entries.replace(lock) };
+        }
+        if !witness::still(dir, journal, found) {
             return Ok(());
         }
-        if accept && !self.keeps.any() {
-            return witness::remove(dir, journal, lock);
-        }
-        match &self.verdict {
-            Verdict::Intact if !accept => self.keeps.extend(dir, journal, opened, lock),
-            _ => self.keeps.replace(opened, lock),
+        match self.verdict {
+            Verdict::Intact if !self.copy => entries.extend(dir, journal, opened, lock),
+            _ => entries.replace(lock),
         }
     }
 }

@@ -127,7 +127,7 @@ pub fn check(
     let mut daemon = BTreeSet::new();
     let mut clock = Clock::default();
     let now = Stamp::parse(options.now.as_bytes());
-    let how = audit::Options { full: options.full, afresh: options.accept };
+    let how = audit::Options { full: options.full, afresh: options.accept, keep: options.keep };
     let mut read = 0;
     let (mut seen, outcome) = audit::read(dir, journal, &opened, &found, how, &mut live, &mut |met| {
         match met {
@@ -158,16 +158,25 @@ pub fn check(
         None => None,
     };
     let mut notes = [live.notes(), clock.notes()].concat();
-    // What is accepted is told once more and counts no longer.
-    if !options.accept {
-        seen.add(Seen { in_progress: seen.in_progress, ..outcome.told.clone() });
-    }
-    let against = outcome.told.damage;
-    let witness =
-        Witnessed { known: outcome.known, against, accepted: options.accept, verdict: outcome.verdict.clone() };
+    let witness = Witnessed {
+        known: outcome.known,
+        against: outcome.told.damage,
+        accepted: options.accept,
+        gone: match &outcome.verdict {
+            Verdict::Replaced { gone, .. } => gone.clone(),
+            _ => Vec::new(),
+        },
+        verdict: outcome.verdict.clone(),
+    };
     notes.extend(witness.note(&outcome, dir, journal));
+    // An index never remembers what a witness has found: that may be mended.
+    let told = outcome.told.clone();
     if options.keep {
         notes.extend(keep(dir, journal, &opened, &found, outcome, &mut live, &seen, options)?);
+    }
+    // What is accepted is told once more and counts no longer.
+    if !options.accept {
+        seen.add(Seen { in_progress: seen.in_progress, ..told });
     }
     Ok(Summary {
         journal: journal.name,
@@ -206,9 +215,11 @@ fn keep(
         Some(index) if options.full => index.differs(opened, live),
         _ => 0,
     };
-    // An index remembers what was found: what is accepted must go from it.
-    let wants_index = long && (kept.is_none() || wrong > 0 || options.accept);
-    if !outcome.keeps(options.accept) && !wants_index {
+    // One that was made of other bytes is not believed, whatever its own header says.
+    let doubtful = outcome.verdict == Verdict::Against && kept.is_some();
+    let behind = kept.as_ref().is_some_and(|index| index.behind(opened) > 0);
+    let wants_index = long && (kept.is_none() || wrong > 0 || doubtful);
+    if !outcome.is_to_be_kept(options.accept) && !wants_index && !behind {
         return Ok(Vec::new());
     }
     let mut notes = Vec::new();
@@ -231,7 +242,10 @@ fn keep(
         Ok(()) => {}
     }
     if wants_index {
+        index::remove(dir, journal, &lock);
         index::build(dir, journal, opened, live, seen, &lock);
+    } else if behind && let Ok(now) = replay::open_locked(dir, journal, &lock) {
+        index::catch_up(dir, journal, &now, &lock);
     }
     Ok(notes)
 }
@@ -245,6 +259,8 @@ pub struct Witnessed {
     pub against: u64,
     /// Whether the journal as it is was taken as the new baseline.
     pub accepted: bool,
+    /// The first ids that are gone with a file that was replaced.
+    pub gone: Vec<String>,
     verdict: Verdict,
 }
 
@@ -265,37 +281,41 @@ impl Witnessed {
     /// Whether the operator has to decide before the witness goes on.
     #[must_use]
     pub fn waits(&self) -> bool {
-        let waits = match &self.verdict {
-            Verdict::Against | Verdict::Unreadable(_) => true,
-            Verdict::Replaced { gone_ids, .. } => *gone_ids > 0,
-            Verdict::New | Verdict::Intact => false,
-        };
-        waits && !self.accepted
+        self.verdict.waits() && !self.accepted
+    }
+
+    /// Whether anything is lost, as far as the witness knows.
+    #[must_use]
+    pub fn lost(&self) -> bool {
+        self.waits() && !matches!(self.verdict, Verdict::Unreadable(_))
     }
 
     fn note(&self, outcome: &audit::Outcome, dir: &DataDir, journal: &Journal) -> Option<String> {
         let path = witness::path(dir, journal);
         match &self.verdict {
             Verdict::Unreadable(why) => Some(format!("the witness {} cannot be read: {why}", path.display())),
-            Verdict::Replaced { same: true, .. } => None,
             Verdict::Replaced { gone_ids: 0, .. } => Some(
                 "the file was replaced since it was last checked, by a compaction or a copy; every id that was live is \
                  still there"
                     .to_owned(),
             ),
-            Verdict::Replaced { gone, gone_ids, .. } => {
+            Verdict::Replaced { gone, gone_ids, certain } => {
                 let shown: Vec<String> = gone.iter().take(GONE).map(|id| format!("{id:?}")).collect();
                 let more = gone_ids - shown.len() as u64;
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let what = match certain {
+                    true => "deleted before a compaction, or lost with an older copy",
+                    false => "deleted or replaced by the daemon before its compaction, or lost with an older copy",
+                };
                 Some(format!(
-                    "the file was replaced since it was last checked; {gone_ids} ids that were live are not in it any \
-                     more: {}{more}",
+                    "the file was replaced since it was last checked, and {gone_ids} of the ids that it had are not in \
+                     it any more ({what}): {}{more}",
                     shown.join(", ")
                 ))
             }
-            Verdict::Intact if outcome.unread > 0 && !Lock::held(dir) => Some(format!(
+            Verdict::Intact if outcome.unfinished > 0 && !Lock::held(dir) => Some(format!(
                 "the last {} bytes of the witness {} were never finished: it vouches for the first {} bytes",
-                outcome.unread,
+                outcome.unfinished,
                 path.display(),
                 outcome.known
             )),

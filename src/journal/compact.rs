@@ -16,7 +16,7 @@ use super::witness;
 use crate::error::{Code, Error, Result};
 
 /// What a compaction comes to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Compaction {
     /// Length before.
     pub before_bytes: u64,
@@ -30,17 +30,20 @@ pub struct Compaction {
     pub dropped: u64,
     /// Bytes that a daemon wrote meanwhile and that were carried over.
     pub carried_over: u64,
+    /// Why the journal has no new witness.
+    pub unkept: Option<Error>,
 }
 
 /// Refuses to compact a journal that is not what it was when it was validated: what is missing could not be told from
 /// what was dropped.
 fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> {
     let (verdict, told) = audit::verdict(dir, journal, opened)?;
-    let what = match (verdict, told.first.first()) {
+    let what = match (&verdict, told.first.first()) {
         (Verdict::Against, Some(finding)) => {
             format!("line {}, byte {}: {}", finding.line, finding.span.offset, finding.class.name())
         }
-        (Verdict::Replaced { gone_ids: 1.., .. }, _) => "it was replaced, and ids are gone".to_owned(),
+        (Verdict::Replaced { .. }, _) if verdict.waits() => "it was replaced, and ids are gone".to_owned(),
+        (Verdict::Unreadable(why), _) => format!("nobody knows: its witness cannot be read: {why}"),
         _ => return Ok(()),
     };
     let message = format!(
@@ -71,7 +74,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         copy.write(b"\n")
     })?;
     compaction.carried_over = copy.commit(&mut || ())?;
-    witness::begin_anew(dir, journal, lock);
+    compaction.unkept = witness::begin_anew(dir, journal, lock).err();
     Ok(compaction)
 }
 

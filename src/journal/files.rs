@@ -141,6 +141,99 @@ impl DataDir {
     }
 }
 
+/// Reads a file through a block that moves along it.
+#[derive(Debug)]
+pub struct Window<'f> {
+    file: &'f File,
+    /// Bytes of the file that are read.
+    len: u64,
+    block: Vec<u8>,
+    from: u64,
+}
+
+impl<'f> Window<'f> {
+    /// How much is read at once.
+    const BLOCK: usize = 1 << 20;
+
+    /// A window on the first `len` bytes of a file.
+    #[must_use]
+    pub fn new(file: &'f File, len: u64) -> Window<'f> {
+        Window { file, len, block: Vec::new(), from: 0 }
+    }
+
+    /// At most `most` bytes from an offset on, and at least one, where the file has any.
+    pub fn some(&mut self, at: u64, most: usize) -> io::Result<&[u8]> {
+        let inside = usize::try_from(at.wrapping_sub(self.from)).ok().filter(|have| *have < self.block.len());
+        let inside = match inside {
+            Some(inside) => inside,
+            None => {
+                self.fill(at, 1)?;
+                0
+            }
+        };
+        let rest = self.block.get(inside..).unwrap_or_default();
+        Ok(&rest[..rest.len().min(most)])
+    }
+
+    /// Exactly `len` bytes from an offset on; `None` where the file ends before.
+    pub fn exact(&mut self, at: u64, len: usize) -> io::Result<Option<&[u8]>> {
+        if at.checked_add(len as u64).is_none_or(|end| end > self.len) {
+            return Ok(None);
+        }
+        let inside = usize::try_from(at.wrapping_sub(self.from)).unwrap_or(usize::MAX);
+        let have = inside.checked_add(len).is_some_and(|end| end <= self.block.len());
+        let inside = if have { inside } else { 0 };
+        if !have {
+            self.fill(at, len)?;
+        }
+        Ok(self.block.get(inside..inside + len))
+    }
+
+    /// Where `what` is found at an offset or behind it.
+    pub fn find(&mut self, what: &[u8], from: u64) -> io::Result<Option<u64>> {
+        let mut at = from;
+        while at < self.len {
+            let block = self.some(at, usize::MAX)?;
+            if block.is_empty() {
+                break;
+            }
+            if let Some(n) = memchr::memmem::find(block, what) {
+                return Ok(Some(at + n as u64));
+            }
+            // It may lie across the end of the block.
+            let step = block.len().saturating_sub(what.len() - 1).max(1);
+            let last = at + block.len() as u64 >= self.len;
+            at += step as u64;
+            if !last {
+                self.fill(at, what.len())?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves the block, so that it begins at `at` and has `least` bytes, where the file does.
+    fn fill(&mut self, at: u64, least: usize) -> io::Result<()> {
+        let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
+        self.from = at;
+        self.block.resize(least.max(Self::BLOCK).min(left), 0);
+        let mut got = 0;
+        while got < self.block.len() {
+            match self.file.read_at(&mut self.block[got..], at + got as u64) {
+                // It became shorter since it was opened.
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.block.clear();
+                    return Err(error);
+                }
+            }
+        }
+        self.block.truncate(got);
+        Ok(())
+    }
+}
+
 /// Opens a folder of ours. A link in its place is not followed: root would make files wherever it leads.
 fn open_own_folder(path: &Path) -> Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
@@ -160,7 +253,7 @@ pub fn open_kept(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
     match OpenOptions::new().read(true).write(for_writing).custom_flags(flags).open(path) {
         Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
         Ok(_) => Err(io::Error::other("it is no regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -33,6 +33,9 @@ const AHEAD: u64 = 4;
 /// How much a worker keeps of one chunk before it waits for its turn; a record weighs 1.
 const WEIGHT: usize = 40_000;
 
+/// How many bytes of entries a worker keeps before it waits for its turn.
+const ENTRIES: usize = 1 << 20;
+
 /// What a finding weighs: its words are many.
 const FINDING: usize = 8;
 
@@ -248,7 +251,7 @@ fn chunk(source: Source<'_>, index: u64, full: &mut dyn FnMut(Vec<Met>) -> Resul
             }
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
         }
-        if weight >= WEIGHT {
+        if weight >= WEIGHT || encoder.out.len() >= ENTRIES {
             weight = 0;
             if !encoder.out.is_empty() {
                 met.push(Met::Lines(std::mem::take(&mut encoder.out)));

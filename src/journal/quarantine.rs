@@ -116,12 +116,6 @@ impl Quarantine {
         Ok(quarantine)
     }
 
-    /// Where a witness is kept beside them.
-    #[must_use]
-    pub fn witness_path(&self) -> PathBuf {
-        self.bytes_path.with_extension("witness")
-    }
-
     fn entry(&mut self, entry: &Entry) -> Result<()> {
         let line = serde_json::to_vec(entry).map_err(|e| Error::io("write", &self.manifest_path, &e.into()));
         let mut line = line?;

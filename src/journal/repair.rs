@@ -4,11 +4,10 @@
 //! it, the walk is done again behind the lock, into a copy, and the copy is checked before it takes the journal's
 //! place.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Journal;
-use super::audit::{self, Verdict};
+use super::audit;
 use super::files::DataDir;
 use super::finding::{Class, Finding, Reaction, Severity, Span};
 use super::live::Live;
@@ -275,7 +274,7 @@ pub struct Naming {
 }
 
 /// What a repair did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Repaired {
     /// The plan that was carried out.
     pub plan: Plan,
@@ -287,6 +286,8 @@ pub struct Repaired {
     pub unsettled: Option<Error>,
     /// Where the witness of before is kept, because it spoke against the journal.
     pub witness: Option<PathBuf>,
+    /// Why the journal has no new witness.
+    pub unkept: Option<Error>,
 }
 
 /// Refuses a plan that was told to take a record where none is to take.
@@ -312,7 +313,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     replace::remove_leftovers(&opened.path, lock)?;
     let mut planned = plan(&opened, journal, options, &mut |_| Ok(()))?;
     let Some(old) = opened.file.as_ref().filter(|_| planned.edits > 0) else {
-        return Ok(Repaired { plan: planned, manifest: None, carried_over: 0, unsettled: None, witness: None });
+        return Ok(Repaired { plan: planned, ..Repaired::default() });
     };
     let (verdict, _) = audit::verdict(dir, journal, &opened)?;
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
@@ -339,22 +340,31 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     // With what was taken, which the plan could not count.
     planned.live = prove(journal, &mut copy, &planned)?;
     quarantine.finish(planned.before_bytes, planned.after_bytes())?;
-    // What speaks against the journal is kept with what is taken out of it.
-    let witness = matches!(verdict, Verdict::Against | Verdict::Unreadable(_)).then(|| quarantine.witness_path());
-    if let Some(kept) = &witness {
-        witness::copy(dir, journal, kept)?;
-    }
     // Until the copy is in the journal's place, the bytes are still there, and are not in quarantine.
     let (carried_over, unsettled) = match copy.commit(&mut || quarantine.keep()) {
         Ok(carried_over) => (carried_over, None),
         Err(error) if error.code == Code::UnknownWrite => (0, Some(error)),
-        Err(error) => {
-            let _ = witness.map(fs::remove_file);
-            return Err(error);
-        }
+        Err(error) => return Err(error),
     };
-    witness::begin_anew(dir, journal, lock);
-    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over, unsettled, witness })
+    // What speaks against the journal as it was is kept with what was taken out of it.
+    let (mut witness, mut unkept) = (None, None);
+    if verdict.waits() {
+        let kept = witness_path(&manifest);
+        match witness::set_aside(dir, journal, &kept, lock) {
+            Ok(()) => witness = Some(kept),
+            Err(error) => unkept = Some(error),
+        }
+    }
+    if unkept.is_none() {
+        unkept = witness::begin_anew(dir, journal, lock).err();
+    }
+    Ok(Repaired { plan: planned, manifest: Some(manifest), carried_over, unsettled, witness, unkept })
+}
+
+/// Where a witness is kept beside what a repair takes out.
+fn witness_path(manifest: &Path) -> PathBuf {
+    // Both parts of the manifest's own ending.
+    manifest.with_extension("").with_extension("witness")
 }
 
 /// Reads the copy before it takes the journal's place: clean, of the planned length, with the planned live records.

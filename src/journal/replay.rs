@@ -6,15 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Journal;
-use super::audit;
-use super::files::{self, DataDir};
+use super::files::{self, DataDir, Window};
 use super::finding::{Class, Finding, Severity, Span};
 use super::live::Live;
 use super::lock::Lock;
 use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
 use super::stamp::Stamp;
-use super::witness::{self, Encoder};
+use super::witness::Encoder;
 use crate::error::{Error, Result};
 
 /// How many findings a verb that only reads keeps to name them.
@@ -79,13 +78,6 @@ impl Seen {
             Severity::Daemon => self.daemon += 1,
             Severity::Foreign => self.foreign += 1,
         }
-    }
-
-    /// Adds what the ends of a journal and of its witness show.
-    pub fn glance(&mut self, dir: &DataDir, journal: &Journal, opened: &Opened) -> Result<()> {
-        let found = witness::open(dir, journal);
-        audit::glance(dir, journal, opened, &found)?.iter().for_each(|finding| self.count(finding));
-        Ok(())
     }
 
     /// Adds what a later stretch has shown.
@@ -288,10 +280,10 @@ impl Opened {
         }
     }
 
-    /// Fills `bytes` from an offset on.
-    pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        file.read_exact_at(bytes, offset).map_err(|e| Error::io("read", &self.path, &e))
+    /// A window on what is read of it.
+    #[must_use]
+    pub fn window(&self) -> Option<Window<'_>> {
+        self.file.as_ref().map(|file| Window::new(file, self.len))
     }
 
     /// Hands out the bytes of a span piece by piece.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::append::{self, Appended};
+use super::audit;
 use super::files::DataDir;
 use super::index::{self, Index};
 use super::live::Live;
@@ -12,7 +13,7 @@ use super::parallel::Met;
 use super::replay::{self, Opened, Seen};
 use super::scan::{Item, Stretch};
 use super::witness::{self, Builder, Found};
-use super::{Journal, Span};
+use super::{Finding, Journal, Span};
 use crate::error::{Code, Error, Result};
 
 /// The live records of a journal.
@@ -24,22 +25,24 @@ pub struct Table {
     pub opened: Opened,
     /// What was met in it.
     pub seen: Seen,
+    /// What its witness has to say at a glance.
+    pub against: Option<Finding>,
     /// What its records add up to.
     pub live: Live,
-    /// The beginnings of a witness, where there is none.
+    /// The beginnings of a witness, where there is none: the entries of all lines.
     witness: Option<Builder>,
 }
 
 impl Table {
-    /// Opens a journal for a reader, who holds no lock.
-    pub fn open(dir: &DataDir, journal: &'static Journal) -> Result<Table> {
-        Table::from(dir, journal, replay::open(dir, journal)?)
+    /// Opens a journal for a reader, who holds no lock. `keeps`: what is read is kept afterwards, by [`Table::keep`].
+    pub fn open(dir: &DataDir, journal: &'static Journal, keeps: bool) -> Result<Table> {
+        Table::from(dir, journal, replay::open(dir, journal)?, keeps)
     }
 
     /// Takes the lock and opens a journal for a verb that decides by what is there. The long reading is done before the
     /// lock is taken, so that behind it only what others have written meanwhile is left to read.
     pub fn lock(dir: &DataDir, journal: &'static Journal, timeout: Duration) -> Result<(Lock, Table)> {
-        let before = Table::open(dir, journal)?;
+        let before = Table::open(dir, journal, true)?;
         let lock = Lock::take(dir, timeout)?;
         let opened = replay::open_locked(dir, journal, &lock)?;
         let stretch = match before.live.base() {
@@ -48,36 +51,36 @@ impl Table {
         };
         let table = match stretch {
             Some(stretch) => before.grown(opened, stretch)?,
-            None => Table::from(dir, journal, opened)?,
+            None => Table::from(dir, journal, opened, true)?,
         };
         Ok((lock, table))
     }
 
-    fn from(dir: &DataDir, journal: &'static Journal, opened: Opened) -> Result<Table> {
+    fn from(dir: &DataDir, journal: &'static Journal, opened: Opened, keeps: bool) -> Result<Table> {
         let dir = dir.clone();
         if let Some(index) = Index::open(&dir, journal, &opened, false) {
             let (rest, seen) = (index.rest(&opened), index.seen());
             let live = Live::over(journal, index);
-            let mut table = Table { journal, dir, opened, seen, live, witness: None };
+            let mut table = Table { journal, dir, opened, seen, against: None, live, witness: None };
             table.take(rest)?;
             if table.live.check().is_err() {
                 table.fall_back()?;
             }
+            table.against = audit::glance(&table.dir, journal, &table.opened, Some(&mut table.live));
             return Ok(table);
         }
-        let found = witness::open(&dir, journal);
         // In passing, a long journal that nothing vouches for gets a witness.
-        let begins = matches!(found, Found::Nothing) && opened.len >= index::WORTH_IT;
-        let mut witness = begins.then(|| Builder::new(&dir, journal, 0, 0));
+        let begins = keeps && opened.len >= index::WORTH_IT && witness::still(&dir, journal, &Found::Nothing);
+        let mut witness = begins.then(|| Builder::new(&dir, journal, &opened, (0, 0)));
         let mut live = Live::new(journal);
-        let mut seen = opened.replay(journal, &mut live, begins, &mut |met| {
+        let seen = opened.replay(journal, &mut live, begins, &mut |met| {
             if let (Met::Lines(lines), Some(witness)) = (met, &mut witness) {
-                witness.take(lines);
+                witness.push_all(lines);
             }
             Ok(())
         })?;
-        seen.glance(&dir, journal, &opened)?;
-        Ok(Table { journal, dir, opened, seen, live, witness })
+        let against = audit::glance(&dir, journal, &opened, Some(&mut live));
+        Ok(Table { journal, dir, opened, seen, against, live, witness })
     }
 
     /// What was replayed, and what has come since.
@@ -126,10 +129,10 @@ impl Table {
 
     /// Keeps the beginnings of a witness. One that cannot be kept is no worse than none.
     fn keep_witness(&mut self, lock: &Lock) {
-        if let Some(builder) = self.witness.take().filter(Builder::any)
+        if let Some(builder) = self.witness.take().filter(|builder| !builder.is_empty())
             && witness::still(&self.dir, self.journal, &Found::Nothing)
         {
-            let _ = builder.replace(&self.opened, lock);
+            let _ = builder.replace(lock);
         }
     }
 

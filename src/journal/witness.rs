@@ -5,12 +5,14 @@
 //! so that [`super::audit`] can tell later what is no longer there. It guards against accidents, not against somebody
 //! who changes both files.
 //!
-//! It only grows. It is written behind the lock, after the journal; it is never synced where a command waits for it,
-//! because one that is behind is still right. It is replaced where the journal is replaced by us, or when the operator
-//! takes the present file as the new baseline; nothing else throws it away. It survives a reboot and the index.
+//! It only grows. It is written behind the lock, after the journal, and what is added to it is not synced, because one
+//! that is behind is still right. It is replaced where the journal is replaced by us, where another file with the same
+//! ids has taken the journal's place, and when the operator takes the present file as the new baseline; nothing else
+//! throws it away. It survives a reboot and the index.
 //!
 //! A header of 64 bytes says which file it is about. Then come blocks: a head of 48 bytes, entries, a tail of 8 bytes
-//! by which the last block is found from the end. Each block has a checksum, and begins where the last one ended.
+//! by which the last block is found from the end. Each block has a checksum, and begins where the last one ended; where
+//! one is damaged, those behind it still count.
 
 use std::fs::{self, File};
 use std::hash::Hasher;
@@ -22,9 +24,9 @@ use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 
 use super::Journal;
-use super::files::{self, DataDir};
+use super::files::{self, DataDir, Window};
 use super::finding::Span;
-use super::index::{self, WORTH_IT};
+use super::index;
 use super::lock::Lock;
 use super::replay::{self, Opened};
 use super::scan::{Bytes, Item, Stretch};
@@ -41,20 +43,19 @@ const BLOCK_TAIL: usize = 8;
 const BLOCK_MARK: u32 = 0x4B42_5743;
 /// A block is closed when its entries are this long.
 const BLOCK: usize = 1 << 16;
-/// The longest entries of a block that are believed: one entry may be long.
-const LONGEST_BLOCK: usize = 1 << 20;
 /// Finished blocks beyond this go to a file.
 const IN_MEMORY: usize = 1 << 20;
 /// How many bytes of the journal before a block's end are held against it.
 const TAIL: u64 = 4096;
-/// How much of a line's ids is kept, in bytes.
-const NAMES: usize = 1 << 16;
+/// More lines than a journal can have.
+const LINES: u64 = 1 << 60;
 /// A command that only appends does not wait for the witness to catch up with more than this.
 const BEHIND: u64 = 64 << 20;
 
 const SIMPLE: u8 = 1;
-const DELETES: u8 = 2;
-const TIMED: u8 = 4;
+const TIMED: u8 = 2;
+/// The whole entry of a line that is nothing but its line end.
+const BLANK: u8 = 4;
 
 /// The hash of a line's bytes: XXH3 with 64 bits, as its specification has it.
 #[derive(Default)]
@@ -85,23 +86,43 @@ impl LineHash {
     }
 }
 
+/// What a line has to do with an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A record about it.
+    Record,
+    /// A record that ends it.
+    Delete,
+    /// Bytes that cannot be read, in which it stands.
+    Unreadable,
+}
+
 /// What is kept of one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'b> {
     /// The line's bytes, with its line end.
     pub span: Span,
     /// Its number, from 1.
     pub line: u64,
-    /// Their hash.
+    /// The hash of its bytes.
     pub hash: u64,
     /// Whether it is one record and its line end, and nothing was found.
     pub simple: bool,
-    /// Whether it is a record that ends an id.
-    pub deletes: bool,
-    /// The time of its record.
+    /// The time of its record, where it is simple.
     pub time: Option<Stamp>,
-    /// Where the ids are in the entries that this one was read from.
-    names: (usize, usize),
+    /// The entry as it is kept.
+    pub bytes: &'b [u8],
+    /// Where the ids begin in it.
+    names: usize,
+}
+
+impl<'b> Entry<'b> {
+    /// The ids that it names.
+    pub fn ids(self) -> impl Iterator<Item = (About, &'b str)> {
+        let mut decoder = Decoder { bytes: self.bytes, at: self.names };
+        let count = decoder.varint().unwrap_or(0);
+        (0..count).map_while(move |_| decoder.name())
+    }
 }
 
 /// Makes entries of what a scan with hashes meets.
@@ -111,8 +132,6 @@ pub struct Encoder {
     pub out: Vec<u8>,
     names: Vec<u8>,
     count: u64,
-    unnamed: bool,
-    deletes: bool,
     time: Option<Stamp>,
 }
 
@@ -121,39 +140,43 @@ impl Encoder {
     pub fn item(&mut self, item: &Item<'_>) {
         match item {
             Item::Record(record) => {
-                self.deletes = record.event.op.name == "delete";
                 self.time = Stamp::of(record);
-                event_ids(record.event, &mut |id| self.name(id));
+                let about = if record.event.op.name == "delete" { About::Delete } else { About::Record };
+                event_ids(record.event, &mut |id| self.name(about, id));
             }
-            // Of what cannot be read, the ids may still be told.
-            Item::Finding(finding, Bytes::Unreadable) => finding.ids.iter().for_each(|id| self.name(id)),
+            Item::Finding(finding, Bytes::Unreadable) => {
+                finding.ids.iter().for_each(|id| self.name(About::Unreadable, id));
+            }
             Item::LineEnd { span, terminated, simple, hash, .. } => {
                 if *terminated {
-                    self.entry(span.len, *simple && !self.unnamed, *hash);
+                    self.entry(span.len, *simple, *hash);
                 }
                 self.names.clear();
-                (self.count, self.unnamed, self.deletes, self.time) = (0, false, false, None);
+                (self.count, self.time) = (0, None);
             }
             Item::Finding(..) | Item::Foreign { .. } => {}
         }
     }
 
-    fn name(&mut self, id: &str) {
-        if self.names.len() + id.len() > NAMES {
-            // The line is read again instead of being known by its names.
-            self.unnamed = true;
-            return;
-        }
+    fn name(&mut self, about: About, id: &str) {
+        self.names.push(match about {
+            About::Record => 0,
+            About::Delete => 1,
+            About::Unreadable => 2,
+        });
         varint(&mut self.names, id.len() as u64);
         self.names.extend_from_slice(id.as_bytes());
         self.count += 1;
     }
 
     fn entry(&mut self, len: u64, simple: bool, hash: u64) {
+        if len == 1 && self.count == 0 {
+            self.out.push(BLANK);
+            return;
+        }
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         let time = self.time.filter(|_| simple);
-        let flags = flag(simple, SIMPLE) | flag(self.deletes, DELETES) | flag(time.is_some(), TIMED);
-        self.out.push(flags);
+        self.out.push(flag(simple, SIMPLE) | flag(time.is_some(), TIMED));
         varint(&mut self.out, len);
         self.out.extend_from_slice(&hash.to_le_bytes());
         if let Some(time) = time {
@@ -197,64 +220,76 @@ impl<'b> Decoder<'b> {
         None
     }
 
-    fn name(&mut self) -> Option<&'b str> {
+    fn name(&mut self) -> Option<(About, &'b str)> {
+        let about = match self.take(1)?[0] {
+            0 => About::Record,
+            1 => About::Delete,
+            _ => About::Unreadable,
+        };
         let len = usize::try_from(self.varint()?).ok()?;
-        std::str::from_utf8(self.take(len)?).ok()
+        Some((about, std::str::from_utf8(self.take(len)?).ok()?))
     }
 
     /// The next entry, of the line `line` that begins at `start`.
-    fn entry(&mut self, start: u64, line: u64) -> Option<Entry> {
+    fn entry(&mut self, start: u64, line: u64) -> Option<Entry<'b>> {
+        let from = self.at;
         let flags = self.take(1)?[0];
-        let len = self.varint().filter(|len| *len > 0)?;
-        let hash = u64::from_le_bytes(*self.take(8)?.first_chunk()?);
-        let time = match flags & TIMED {
-            0 => None,
-            _ => Some(Stamp::from_bytes(*self.take(Stamp::BYTES)?.first_chunk()?)),
-        };
-        let names = self.at;
-        for _ in 0..self.varint()? {
-            self.name()?;
-        }
-        start.checked_add(len)?;
-        Some(Entry {
-            span: Span { offset: start, len },
+        let mut entry = Entry {
+            span: Span { offset: start, len: 1 },
             line,
-            hash,
+            hash: 0,
             simple: flags & SIMPLE != 0,
-            deletes: flags & DELETES != 0,
-            time,
-            names: (names, self.at),
-        })
+            time: None,
+            bytes: &[],
+            names: 1,
+        };
+        if flags & BLANK != 0 {
+            entry.hash = LineHash::default().finish(b"\n");
+        } else {
+            entry.span.len = self.varint().filter(|len| *len > 0)?;
+            entry.hash = u64::from_le_bytes(*self.take(8)?.first_chunk()?);
+            if flags & TIMED != 0 {
+                entry.time = Some(Stamp::from_bytes(*self.take(Stamp::BYTES)?.first_chunk()?));
+            }
+            entry.names = self.at - from;
+            for _ in 0..self.varint()? {
+                self.name()?;
+            }
+        }
+        entry.bytes = &self.bytes[from..self.at];
+        start.checked_add(entry.span.len)?;
+        Some(entry)
     }
 }
 
-/// Hands out the entries in `bytes`, the first of which is about line `line` at `start`, each with its own bytes.
-pub fn each(bytes: &[u8], start: u64, line: u64, take: &mut dyn FnMut(&Entry, &[u8])) -> (u64, u64) {
+/// Hands out the entries in `bytes`, the first of which is about line `line` at `start`. Says where the line behind the
+/// last one begins, and its number.
+pub fn each(bytes: &[u8], start: u64, line: u64, take: &mut dyn FnMut(Entry<'_>)) -> (u64, u64) {
     let mut decoder = Decoder { bytes, at: 0 };
     let (mut start, mut line) = (start, line);
     while decoder.at < bytes.len() {
-        let from = decoder.at;
         let Some(entry) = decoder.entry(start, line) else { break };
-        take(&entry, &bytes[from..decoder.at]);
+        take(entry);
         (start, line) = (entry.span.end(), line + 1);
     }
     (start, line)
 }
 
-/// The ids of an entry, from the bytes that it was read from.
-pub fn ids<'b>(bytes: &'b [u8], entry: &Entry) -> impl Iterator<Item = &'b str> + use<'b> {
-    let mut decoder = Decoder { bytes: bytes.get(..entry.names.1).unwrap_or_default(), at: entry.names.0 };
-    let count = decoder.varint().unwrap_or(0);
-    (0..count).map_while(move |_| decoder.name())
-}
-
 /// Which file a journal is: one of the same name may be another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub struct Identity {
     dev: u64,
     ino: u64,
     /// When it was made, in nanoseconds; 0 where the file system does not say. Inode numbers come back.
     born: u64,
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Identity) -> bool {
+        // A device's number may be another after a reboot or a mount: it decides only where nothing better is known.
+        let known = self.born != 0 && other.born != 0;
+        self.ino == other.ino && if known { self.born == other.born } else { self.dev == other.dev }
+    }
 }
 
 impl Identity {
@@ -301,7 +336,7 @@ struct Head {
     lines: u64,
     /// Where its last line ends.
     to: u64,
-    /// The hash of the last bytes of the journal before `to`; 0 where another block follows.
+    /// The hash of the last bytes of the journal before `to`.
     tail: u64,
 }
 
@@ -313,19 +348,12 @@ impl Head {
         for word in [self.from, self.lines, self.to, self.tail] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
-        let sum = self.sum(&bytes, entries);
+        let sum = sum_of(&bytes, entries);
         bytes.extend_from_slice(&sum.to_le_bytes());
         bytes.extend_from_slice(entries);
         bytes.extend_from_slice(&self.len.to_le_bytes());
         bytes.extend_from_slice(&BLOCK_MARK.to_le_bytes());
         bytes
-    }
-
-    fn sum(self, head: &[u8], entries: &[u8]) -> u64 {
-        let mut hash = XxHash3_64::new();
-        hash.write(head);
-        hash.write(entries);
-        hash.finish()
     }
 
     /// Reads a whole block; `None` where it is none.
@@ -341,9 +369,17 @@ impl Head {
         let whole = half(bytes, 0) == BLOCK_MARK
             && entries.len() as u64 == u64::from(head.len)
             && head.from < head.to
-            && word(bytes, 40) == head.sum(&bytes[..40], entries);
+            && head.lines < LINES
+            && word(bytes, 40) == sum_of(&bytes[..40], entries);
         whole.then_some(head)
     }
+}
+
+fn sum_of(head: &[u8], entries: &[u8]) -> u64 {
+    let mut hash = XxHash3_64::new();
+    hash.write(head);
+    hash.write(entries);
+    hash.finish()
 }
 
 /// How far a witness goes.
@@ -354,8 +390,18 @@ pub struct End {
     /// Its lines.
     pub lines: u64,
     tail: u64,
-    /// Bytes of the witness.
+    /// Where its last whole block ends in the witness.
     len: u64,
+    /// Whether what lies behind that was a whole block once.
+    damaged: bool,
+}
+
+impl End {
+    /// Whether what lies behind its last whole block was a whole block once.
+    #[must_use]
+    pub fn is_damaged(self) -> bool {
+        self.damaged
+    }
 }
 
 /// A witness that was opened.
@@ -426,23 +472,25 @@ pub fn still(dir: &DataDir, journal: &Journal, found: &Found) -> bool {
 }
 
 impl Witness {
-    /// Bytes behind its end that were never finished.
-    #[must_use]
-    pub fn unfinished(&self, end: End) -> u64 {
-        self.len - end.len
-    }
-
     /// The entries, from the first on.
     #[must_use]
     pub fn entries(&self) -> Entries<'_> {
-        let start = Cursor { block: HEADER as u64, at: 0, start: 0, line: 1 };
-        Entries { witness: self, cursor: start, bytes: Vec::new(), loaded: false, next: None, ended: false }
+        self.entries_from(Cursor { block: HEADER as u64, at: 0, start: 0, line: 1 })
     }
 
     /// The entries from where a cursor stood.
     #[must_use]
     pub fn entries_from(&self, cursor: Cursor) -> Entries<'_> {
-        Entries { cursor, ..self.entries() }
+        Entries {
+            window: Window::new(&self.file, self.len),
+            cursor,
+            bytes: Vec::new(),
+            loaded: false,
+            next: None,
+            ended: false,
+            skipped: 0,
+            failed: None,
+        }
     }
 
     /// How far it goes; from its last block where that is whole, else from the last whole one.
@@ -450,45 +498,70 @@ impl Witness {
         if let Some(end) = self.last_block()? {
             return Ok(end);
         }
-        let mut end = End { to: 0, lines: 0, tail: 0, len: HEADER as u64 };
-        while let Some((head, bytes)) = self.block(end.len)?.filter(|(head, _)| head.from == end.to) {
-            let lines = each(&bytes[BLOCK_HEAD..bytes.len() - BLOCK_TAIL], head.from, head.lines, &mut |_, _| ()).1;
-            end = End { to: head.to, lines, tail: head.tail, len: end.len + bytes.len() as u64 };
+        let mut window = Window::new(&self.file, self.len);
+        let mut end = End { len: HEADER as u64, ..End::default() };
+        while let Some((at, head)) = next_block(&mut window, end.len)? {
+            let whole = block_len(head.len);
+            let bytes = window.exact(at, whole)?.unwrap_or_default();
+            let entries = bytes.get(BLOCK_HEAD..whole - BLOCK_TAIL).unwrap_or_default();
+            let lines = each(entries, head.from, head.lines, &mut |_| ()).1;
+            end = End { to: head.to, lines, tail: head.tail, len: at + whole as u64, damaged: false };
+        }
+        // An append that was cut short does not end as a block ends.
+        if end.len < self.len {
+            let last = window.exact(self.len - 4, 4)?;
+            end.damaged = last.is_none_or(|last| half(last, 0) == BLOCK_MARK);
         }
         Ok(end)
     }
 
     fn last_block(&self) -> io::Result<Option<End>> {
-        let smallest = (HEADER + BLOCK_HEAD + BLOCK_TAIL) as u64;
-        if self.len < smallest {
-            return Ok(None);
-        }
         let mut tail = [0; BLOCK_TAIL];
+        if self.len < (HEADER + BLOCK_HEAD + BLOCK_TAIL) as u64 {
+            return Ok(None);
+        }
         self.file.read_exact_at(&mut tail, self.len - BLOCK_TAIL as u64)?;
-        let whole = (BLOCK_HEAD + BLOCK_TAIL) as u64 + u64::from(half(&tail, 0));
-        if half(&tail, 4) != BLOCK_MARK || whole > self.len - HEADER as u64 {
-            return Ok(None);
-        }
-        let Some((head, bytes)) = self.block(self.len - whole)? else { return Ok(None) };
-        let lines = each(&bytes[BLOCK_HEAD..bytes.len() - BLOCK_TAIL], head.from, head.lines, &mut |_, _| ()).1;
-        Ok(Some(End { to: head.to, lines, tail: head.tail, len: self.len }))
-    }
-
-    /// The whole block at an offset; `None` where there is none.
-    fn block(&self, at: u64) -> io::Result<Option<(Head, Vec<u8>)>> {
-        let mut head = [0; BLOCK_HEAD];
-        if at + (BLOCK_HEAD + BLOCK_TAIL) as u64 > self.len {
-            return Ok(None);
-        }
-        self.file.read_exact_at(&mut head, at)?;
-        let len = half(&head, 4) as usize;
-        let whole = BLOCK_HEAD + len + BLOCK_TAIL;
-        if half(&head, 0) != BLOCK_MARK || len > LONGEST_BLOCK || at + whole as u64 > self.len {
+        let whole = block_len(half(&tail, 0));
+        if half(&tail, 4) != BLOCK_MARK || whole as u64 > self.len - HEADER as u64 {
             return Ok(None);
         }
         let mut bytes = vec![0; whole];
-        self.file.read_exact_at(&mut bytes, at)?;
-        Ok(Head::from_bytes(&bytes).map(|head| (head, bytes)))
+        self.file.read_exact_at(&mut bytes, self.len - whole as u64)?;
+        let Some(head) = Head::from_bytes(&bytes) else { return Ok(None) };
+        let lines = each(&bytes[BLOCK_HEAD..whole - BLOCK_TAIL], head.from, head.lines, &mut |_| ()).1;
+        Ok(Some(End { to: head.to, lines, tail: head.tail, len: self.len, damaged: false }))
+    }
+
+    /// Bytes behind its end that were never finished.
+    #[must_use]
+    pub fn unfinished(&self, end: End) -> u64 {
+        self.len - end.len
+    }
+}
+
+fn block_len(entries: u32) -> usize {
+    BLOCK_HEAD + entries as usize + BLOCK_TAIL
+}
+
+/// The whole block at an offset; `None` where there is none.
+fn block_at(window: &mut Window<'_>, at: u64) -> io::Result<Option<Head>> {
+    let Some(head) = window.exact(at, BLOCK_HEAD)? else { return Ok(None) };
+    if half(head, 0) != BLOCK_MARK {
+        return Ok(None);
+    }
+    let whole = block_len(half(head, 4));
+    Ok(window.exact(at, whole)?.and_then(Head::from_bytes))
+}
+
+/// The first whole block at an offset or behind it.
+fn next_block(window: &mut Window<'_>, from: u64) -> io::Result<Option<(u64, Head)>> {
+    let mut at = from;
+    loop {
+        if let Some(head) = block_at(window, at)? {
+            return Ok(Some((at, head)));
+        }
+        let Some(found) = window.find(&BLOCK_MARK.to_le_bytes(), at + 1)? else { return Ok(None) };
+        at = found;
     }
 }
 
@@ -505,59 +578,77 @@ pub struct Cursor {
     pub line: u64,
 }
 
-/// Reads the entries of a witness, one after the other.
+/// Reads the entries of a witness, one after the other. A block that is damaged is left out.
 #[derive(Debug)]
 pub struct Entries<'w> {
-    witness: &'w Witness,
+    window: Window<'w>,
     cursor: Cursor,
     /// The block's entries.
     bytes: Vec<u8>,
     loaded: bool,
-    /// The entry at the cursor, once it was looked at, and where the one behind it is.
-    next: Option<(Entry, usize)>,
+    /// Where the entry behind the one at the cursor is, once that was looked at.
+    next: Option<usize>,
     ended: bool,
+    /// Bytes of the journal about which damaged blocks were.
+    skipped: u64,
+    failed: Option<io::Error>,
 }
 
 impl Entries<'_> {
-    /// The entry at the cursor.
-    pub fn peek(&mut self) -> io::Result<Option<&Entry>> {
+    /// The entry at the cursor. None where there are no more, or none that can be read.
+    pub fn peek(&mut self) -> Option<Entry<'_>> {
         while self.next.is_none() && !self.ended {
             if !self.loaded {
-                let block = self.witness.block(self.cursor.block)?;
-                // A block that does not begin where the last one ended is not of this witness.
-                match block.filter(|(head, _)| self.cursor.at > 0 || head.from == self.cursor.start) {
-                    Some((_, bytes)) => self.bytes = bytes[BLOCK_HEAD..bytes.len() - BLOCK_TAIL].to_vec(),
-                    None => self.ended = true,
+                match self.load() {
+                    Ok(true) => self.loaded = true,
+                    Ok(false) => self.ended = true,
+                    Err(error) => {
+                        self.failed = Some(error);
+                        self.ended = true;
+                    }
                 }
-                self.loaded = true;
                 continue;
             }
             if self.cursor.at < self.bytes.len() {
                 let mut decoder = Decoder { bytes: &self.bytes, at: self.cursor.at };
                 match decoder.entry(self.cursor.start, self.cursor.line) {
-                    Some(entry) => self.next = Some((entry, decoder.at)),
+                    Some(_) => self.next = Some(decoder.at),
                     None => self.ended = true,
                 }
                 continue;
             }
-            self.cursor.block += (BLOCK_HEAD + self.bytes.len() + BLOCK_TAIL) as u64;
+            self.cursor.block += block_len(0) as u64 + self.bytes.len() as u64;
             self.cursor.at = 0;
             self.loaded = false;
         }
-        Ok(self.next.as_ref().map(|(entry, _)| entry))
+        self.next?;
+        Decoder { bytes: &self.bytes, at: self.cursor.at }.entry(self.cursor.start, self.cursor.line)
+    }
+
+    /// Loads the block at the cursor, or the next whole one; whether there is one.
+    fn load(&mut self) -> io::Result<bool> {
+        let Some((at, head)) = next_block(&mut self.window, self.cursor.block)? else { return Ok(false) };
+        if self.cursor.at == 0 {
+            // A block that goes back is not of this witness.
+            let Some(skipped) = head.from.checked_sub(self.cursor.start) else { return Ok(false) };
+            self.skipped += skipped;
+            self.cursor = Cursor { block: at, at: 0, start: head.from, line: head.lines + 1 };
+        }
+        let whole = block_len(head.len);
+        let bytes = self.window.exact(at, whole)?.unwrap_or_default();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes.get(BLOCK_HEAD..whole - BLOCK_TAIL).unwrap_or_default());
+        Ok(true)
     }
 
     /// Goes on behind the entry that was looked at.
     pub fn advance(&mut self) {
-        if let Some((entry, at)) = self.next.take() {
-            self.cursor = Cursor { at, start: entry.span.end(), line: entry.line + 1, ..self.cursor };
+        if let Some(at) = self.next.take() {
+            let mut decoder = Decoder { bytes: &self.bytes, at: self.cursor.at };
+            if let Some(entry) = decoder.entry(self.cursor.start, self.cursor.line) {
+                self.cursor = Cursor { at, start: entry.span.end(), line: entry.line + 1, ..self.cursor };
+            }
         }
-    }
-
-    /// The bytes that the entry at the cursor was read from.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Where the next entry is.
@@ -565,11 +656,22 @@ impl Entries<'_> {
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
+
+    /// Why not all of them could be read, once they were read.
+    pub fn trouble(&mut self) -> Option<String> {
+        match self.failed.take() {
+            Some(error) => Some(crate::error::plain(&error)),
+            None if self.skipped > 0 => Some(format!("what it knew of {} bytes is damaged", self.skipped)),
+            None => None,
+        }
+    }
 }
 
 /// Entries that are to be kept: blocks, in memory or in a file of their own.
 #[derive(Debug)]
 pub struct Builder {
+    /// The journal.
+    file: Option<File>,
     head: Head,
     /// Where the first of its lines begins.
     begins: u64,
@@ -577,11 +679,13 @@ pub struct Builder {
     lines: u64,
     done: Vec<u8>,
     spill: Option<Spill>,
-    broken: bool,
+    failed: Option<io::Error>,
     place: PathBuf,
     dir: DataDir,
 }
 
+/// A file of blocks that is not yet the witness. Its owner holds a lock on it, so that what a killed process has left
+/// can be told from it.
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
@@ -599,15 +703,17 @@ impl Drop for Spill {
 impl Builder {
     /// Begins with the line behind the first `lines` lines, which end at `from`.
     #[must_use]
-    pub fn new(dir: &DataDir, journal: &Journal, from: u64, lines: u64) -> Builder {
+    pub fn new(dir: &DataDir, journal: &Journal, opened: &Opened, (from, lines): (u64, u64)) -> Builder {
         Builder {
+            // A journal that cannot be looked at again is not kept.
+            file: opened.file.as_ref().and_then(|file| file.try_clone().ok()),
             head: Head { len: 0, from, lines, to: from, tail: 0 },
             begins: from,
             entries: Vec::new(),
             lines,
             done: Vec::new(),
             spill: None,
-            broken: false,
+            failed: None,
             place: path(dir, journal),
             dir: dir.clone(),
         }
@@ -619,49 +725,60 @@ impl Builder {
         self.head.to
     }
 
+    /// Whether it has no entry, and none was lost.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head.to == self.begins
+    }
+
+    /// Whether it is about the journal that is there now, as far as that goes.
+    #[must_use]
+    pub fn is_of(&self, now: Option<&File>) -> bool {
+        match (&self.file, now) {
+            (None, None) => true,
+            (Some(then), Some(now)) => {
+                let long_enough = now.metadata().is_ok_and(|data| data.len() >= self.head.to);
+                long_enough && Identity::of(then).ok() == Identity::of(now).ok()
+            }
+            _ => false,
+        }
+    }
+
     /// Takes the next entries.
-    pub fn take(&mut self, encoded: &[u8]) {
-        let (start, line) = (self.head.to, self.lines + 1);
-        each(encoded, start, line, &mut |entry, bytes| self.take_one(entry.span, bytes));
+    pub fn push_all(&mut self, encoded: &[u8]) {
+        each(encoded, self.head.to, self.lines + 1, &mut |entry| self.push(entry));
     }
 
     /// Takes the entry of the next line.
-    pub fn take_one(&mut self, span: Span, encoded: &[u8]) {
-        self.entries.extend_from_slice(encoded);
-        self.head.to = span.end();
+    pub fn push(&mut self, entry: Entry<'_>) {
+        self.entries.extend_from_slice(entry.bytes);
+        self.head.to = entry.span.end();
         self.lines += 1;
-        if self.entries.len() >= BLOCK {
-            self.close(0);
+        if self.entries.len() >= BLOCK && self.failed.is_none() {
+            self.failed = self.close().err();
         }
     }
 
     /// Closes the block.
-    fn close(&mut self, tail: u64) {
+    fn close(&mut self) -> io::Result<()> {
         if self.entries.is_empty() {
-            return;
+            return Ok(());
         }
-        let len = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        let block = Head { len, tail, ..self.head }.to_bytes(&self.entries);
+        let journal = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let len = u32::try_from(self.entries.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let block = Head { len, tail: tail(journal, self.head.to)?, ..self.head }.to_bytes(&self.entries);
         self.done.extend_from_slice(&block);
         self.entries.clear();
         self.head.from = self.head.to;
         self.head.lines = self.lines;
-        if self.done.len() > IN_MEMORY && self.spill().is_err() {
-            self.broken = true;
-            self.done.clear();
-        }
+        if self.done.len() > IN_MEMORY { self.spill() } else { Ok(()) }
     }
 
     fn spill(&mut self) -> io::Result<()> {
         if self.spill.is_none() {
             let folder = self.place.parent().ok_or(io::ErrorKind::NotFound)?;
             self.dir.make(folder).map_err(|error| io::Error::other(error.message))?;
-            let name = self.place.file_name().unwrap_or_default().to_string_lossy();
-            let path = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-            // One that a killed process of the same number has left behind.
-            let _ = fs::remove_file(&path);
-            let file = self.dir.create_new(&path, false).map_err(|error| io::Error::other(error.message))?;
-            self.spill = Some(Spill { path, file, len: HEADER as u64 });
+            self.spill = Some(self.new_spill(folder)?);
         }
         let Some(spill) = &mut self.spill else { return Ok(()) };
         spill.file.write_all_at(&self.done, spill.len)?;
@@ -670,55 +787,74 @@ impl Builder {
         Ok(())
     }
 
-    /// Closes the last block over the journal that was read.
-    fn finish(&mut self, journal: &File) -> io::Result<()> {
-        let tail = tail(journal, self.head.to)?;
-        self.close(tail);
-        if self.broken { Err(io::Error::other("its entries could not be kept")) } else { Ok(()) }
+    fn new_spill(&self, folder: &Path) -> io::Result<Spill> {
+        let name = self.place.file_name().unwrap_or_default().to_string_lossy();
+        // Another process may have the same number: in another container.
+        for n in 0..1000 {
+            let path = folder.join(format!(".{name}.{}-{n}.tmp", std::process::id()));
+            match self.dir.create_new(&path, false) {
+                Ok(file) => {
+                    // Locks may not work here; then it is taken for left behind, and what was read is not kept.
+                    let _ = file.try_lock();
+                    return Ok(Spill { path, file, len: HEADER as u64 });
+                }
+                Err(_) if path.exists() => {}
+                Err(error) => return Err(io::Error::other(error.message)),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Whether it has any entries.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        !self.broken && (self.spill.is_some() || !self.done.is_empty() || !self.entries.is_empty())
+    /// Removes what killed processes have left in the folder.
+    fn sweep(&self, folder: &Path) {
+        let name = format!(".{}.", self.place.file_name().unwrap_or_default().to_string_lossy());
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let left = entry.file_name().to_string_lossy().starts_with(&name)
+                && files::open_kept(&entry.path(), false)
+                    .is_ok_and(|file| file.is_some_and(|f| f.try_lock().is_ok()));
+            if left {
+                // One that stays is in nobody's way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Becomes the witness of the journal that was read, in the place of whatever is there.
-    pub fn replace(mut self, opened: &Opened, _lock: &Lock) -> Result<()> {
+    pub fn replace(mut self, _lock: &Lock) -> Result<()> {
         let path = self.place.clone();
         let mut written = || -> io::Result<()> {
-            let file = opened.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
-            self.finish(file)?;
+            let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
+            self.failed.take().map_or(Ok(()), Err)?;
+            self.close()?;
             self.spill()?;
-            let spill = self.spill.as_ref().ok_or(io::ErrorKind::NotFound)?;
+            let (Some(spill), Some(file)) = (&self.spill, &self.file) else { return Ok(()) };
             spill.file.write_all_at(&Identity::of(file)?.to_header(), 0)?;
             // It is evidence: what it replaces must not be gone before it is there.
             spill.file.sync_data()?;
-            fs::rename(&spill.path, &self.place)
+            fs::rename(&spill.path, &path)?;
+            // A crash may bring the old one back, which says the same of another file.
+            let _ = files::sync_folder(folder);
+            self.sweep(folder);
+            Ok(())
         };
-        written().map_err(|e| Error::io("write", &path, &e))?;
-        // A crash may bring the old one back, which says the same of another file.
-        let _ = path.parent().map(files::sync_folder);
-        Ok(())
+        written().map_err(|e| Error::io("write the witness", &path, &e))
     }
 
     /// Appends to the witness that ends where this begins; where there is no such one any more, nothing is done.
-    pub fn extend(mut self, dir: &DataDir, journal: &Journal, opened: &Opened, _lock: &Lock) -> Result<()> {
-        let path = self.place.clone();
-        let mut written = || -> io::Result<()> {
-            let Found::Witness(witness) = open_as(dir, journal, true) else { return Ok(()) };
-            let end = witness.end()?;
-            if end.to != self.begins || witness.standing(opened, end)? != Standing::For {
-                return Ok(());
-            }
-            self.append(opened, &witness, end)
-        };
-        written().map_err(|e| Error::io("write", &path, &e))
+    pub fn extend(self, dir: &DataDir, journal: &Journal, opened: &Opened, _lock: &Lock) -> Result<()> {
+        let Found::Witness(witness) = open_as(dir, journal, true) else { return Ok(()) };
+        let failed = |e: io::Error| Error::io("write the witness", &path(dir, journal), &e);
+        let end = witness.end().map_err(failed)?;
+        if end.to != self.begins || witness.standing(opened, end).map_err(failed)? != Standing::For {
+            return Ok(());
+        }
+        self.append(&witness, end).map_err(failed)
     }
 
     /// Appends to a witness that was opened for writing and ends where this begins.
-    fn append(&mut self, opened: &Opened, witness: &Witness, end: End) -> io::Result<()> {
-        self.finish(opened.file.as_ref().ok_or(io::ErrorKind::NotFound)?)?;
+    fn append(mut self, witness: &Witness, end: End) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        self.close()?;
         if end.len < witness.len {
             // What lies behind the last whole block was never finished by a process that is gone.
             witness.file.set_len(end.len)?;
@@ -753,6 +889,8 @@ pub enum Standing {
     Elsewhere,
     /// The journal is shorter, or other bytes are where it ended.
     Against,
+    /// Its own end is damaged.
+    Damaged,
     /// The journal goes on where it ends.
     For,
 }
@@ -764,9 +902,24 @@ impl Witness {
         if Identity::of(file)? != self.identity {
             return Ok(Standing::Elsewhere);
         }
+        Ok(match self.ends_in(opened, end)? {
+            _ if end.damaged => Standing::Damaged,
+            true => Standing::For,
+            false => Standing::Against,
+        })
+    }
+
+    /// Whether a journal has the bytes with which it ends, in their place.
+    fn ends_in(&self, opened: &Opened, end: End) -> io::Result<bool> {
+        let Some(file) = &opened.file else { return Ok(false) };
         // What was opened before the witness may be longer by now.
-        let on = end.to <= file.metadata()?.len() && (end.to == 0 || tail(file, end.to)? == end.tail);
-        Ok(if on { Standing::For } else { Standing::Against })
+        Ok(end.to == 0 || (end.to <= file.metadata()?.len() && tail(file, end.to)? == end.tail))
+    }
+
+    /// Makes it the witness of another file: what it knows is held against that from now on.
+    fn adopt(&self, opened: &Opened) -> io::Result<()> {
+        let Some(file) = &opened.file else { return Ok(()) };
+        self.file.write_all_at(&Identity::of(file)?.to_header(), 0)
     }
 }
 
@@ -782,46 +935,45 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
     let (end, witness) = match open_as(dir, journal, true) {
         Found::Witness(witness) => {
             let end = witness.end().map_err(failed)?;
-            if witness.standing(opened, end).map_err(failed)? != Standing::For {
-                return Ok(());
+            match witness.standing(opened, end).map_err(failed)? {
+                Standing::For => {}
+                // A copy has taken the journal's place, and goes on where the other ended.
+                Standing::Elsewhere if end.to > 0 && witness.ends_in(opened, end).map_err(failed)? => {
+                    witness.adopt(opened).map_err(failed)?;
+                }
+                _ => return Ok(()),
             }
             (end, Some(witness))
         }
-        Found::Nothing if opened.len <= WORTH_IT => (End::default(), None),
+        Found::Nothing if opened.len <= BEHIND => (End::default(), None),
         Found::Nothing | Found::Unreadable(_) => return Ok(()),
     };
     if opened.len <= end.to || opened.len - end.to > BEHIND {
         return Ok(());
     }
-    let mut builder = Builder::new(dir, journal, end.to, end.lines);
+    let mut builder = Builder::new(dir, journal, opened, (end.to, end.lines));
     scan(journal, opened, end, &mut builder)?;
     match witness {
-        _ if !builder.any() => Ok(()),
-        Some(witness) => builder.append(opened, &witness, end).map_err(failed),
-        None => builder.replace(opened, lock),
+        _ if builder.is_empty() => Ok(()),
+        Some(witness) => builder.append(&witness, end).map_err(failed),
+        None => builder.replace(lock),
     }
 }
 
 /// Begins a witness for a journal that was just replaced by us. Where that fails, the old one is about another file,
 /// and the next check says so.
-pub fn begin_anew(dir: &DataDir, journal: &Journal, lock: &Lock) {
-    let _ = try_begin_anew(dir, journal, lock);
-}
-
-fn try_begin_anew(dir: &DataDir, journal: &Journal, lock: &Lock) -> Result<()> {
+pub fn begin_anew(dir: &DataDir, journal: &Journal, lock: &Lock) -> Result<()> {
     let opened = replay::open_locked(dir, journal, lock)?;
-    let mut builder = Builder::new(dir, journal, 0, 0);
+    let mut builder = Builder::new(dir, journal, &opened, (0, 0));
     scan(journal, &opened, End::default(), &mut builder)?;
-    if builder.any() { builder.replace(&opened, lock) } else { remove(dir, journal, lock) }
+    if builder.is_empty() { remove(dir, journal, lock) } else { builder.replace(lock) }
 }
 
-/// Copies the witness of a journal to a new file.
-pub fn copy(dir: &DataDir, journal: &Journal, to: &Path) -> Result<()> {
+/// Moves whatever is in the witness's place to another.
+pub fn set_aside(dir: &DataDir, journal: &Journal, to: &Path, _lock: &Lock) -> Result<()> {
     let path = path(dir, journal);
-    let mut old = File::open(&path).map_err(|e| Error::io("open", &path, &e))?;
-    let mut new = dir.create_new(to, false)?;
-    let copied = io::copy(&mut old, &mut new).and_then(|_| new.sync_all());
-    copied.map_err(|e| Error::io("write", to, &e))
+    let moved = fs::rename(&path, to).and_then(|()| files::sync_folder(to.parent().unwrap_or(Path::new("."))));
+    moved.map_err(|e| Error::io("set aside", &path, &e))
 }
 
 /// Reads a journal from where a witness ends.
@@ -831,12 +983,12 @@ fn scan(journal: &Journal, opened: &Opened, end: End, builder: &mut Builder) -> 
     opened.scan_items(journal, stretch, &mut |item| {
         encoder.item(item);
         if encoder.out.len() >= BLOCK {
-            builder.take(&encoder.out);
+            builder.push_all(&encoder.out);
             encoder.out.clear();
         }
         Ok(())
     })?;
-    builder.take(&encoder.out);
+    builder.push_all(&encoder.out);
     Ok(())
 }
 

@@ -27,7 +27,7 @@ pub struct Check {
     #[arg(long)]
     pub accept: bool,
     /// Keep nothing for the next check: no witness, no index
-    #[arg(long)]
+    #[arg(long, conflicts_with = "accept")]
     pub dry_run: bool,
 }
 
@@ -62,6 +62,7 @@ pub const CHECKED: &[Group] = &[
             "verdict",
             "witness",
             "known_bytes",
+            "gone",
         ],
         shown: &["journal", "bytes", "lines", "live", "damage", "daemon", "foreign", "verdict"],
         blocks: false,
@@ -77,7 +78,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     }
     context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
     let now = context.env.now_text();
-    let options = Options { full: args.full, accept: args.accept && !args.dry_run, keep: !args.dry_run, now: &now };
+    let options = Options { full: args.full, accept: args.accept, keep: !args.dry_run, now: &now };
     let mut summaries = Vec::new();
     // One journal that cannot be read says nothing about the others.
     let mut failed: Vec<(&Journal, Error)> = Vec::new();
@@ -140,7 +141,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             let text = format!("{}: what was found is accepted: the next check compares with this", summary.journal);
             context.printer.note(&text);
         }
-        if summary.witness.waits() {
+        if summary.witness.lost() {
             let text = format!(
                 "{}: what is gone can only come from a backup; look for one before the file is accepted as it is",
                 summary.journal
@@ -277,6 +278,7 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
         Value::text(verdict),
         if summary.exists { Value::text(summary.witness.word()) } else { Value::Absent },
         Value::Count(summary.witness.known),
+        Value::Texts(summary.witness.gone.clone()),
     ];
     context.printer.row(1, &[], &cells)
 }
@@ -287,7 +289,7 @@ fn verdict(summaries: &[Summary]) -> String {
     let live: u64 = summaries.iter().map(|s| s.live).sum();
     let lost: u64 = summaries.iter().map(|s| s.damaged_bytes).sum();
     let writing: Vec<&str> = summaries.iter().filter(|s| s.seen.in_progress.is_some()).map(|s| s.journal).collect();
-    if damage == 0 && !writing.is_empty() {
+    if damage == 0 && against == 0 && !writing.is_empty() {
         return format!("a write is in progress on {}: check again", writing.join(" and "));
     }
     let odd: u64 = summaries.iter().map(|s| s.seen.daemon + s.seen.foreign).sum();

@@ -65,5 +65,8 @@ pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
         error
     })?;
     tell_carried_over(context, journal, done.carried_over);
+    if let Some(error) = done.unkept {
+        context.printer.note(&error.message);
+    }
     Ok(())
 }

@@ -97,6 +97,9 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
         match repair::apply(&context.dir, journal, lock, &options, &naming) {
             Ok(repaired) => {
                 tell_carried_over(context, journal, repaired.carried_over);
+                if let Some(error) = repaired.unkept {
+                    context.printer.note(&error.message);
+                }
                 if let Some(path) = repaired.witness {
                     let text = format!(
                         "the witness spoke against {} as it was before: it is kept as {}",

@@ -5,6 +5,7 @@ use clap::{ArgGroup, Args};
 use super::Name;
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
+use crate::journal::audit;
 use crate::journal::scan::{Item, Stretch};
 use crate::journal::split::event_id;
 use crate::journal::{Span, replay};
@@ -63,7 +64,8 @@ pub fn run(context: &mut Context, args: &Show) -> Result<()> {
             }
             Ok(())
         })?;
-        context.tell_damage(journal, &seen, true);
+        let against = audit::glance(&context.dir, journal, &opened, None);
+        context.tell_damage(journal, &seen, against.as_ref(), true);
         missing = "no line has a record about that id";
     } else {
         let found = match (args.line, args.offset) {

@@ -77,7 +77,7 @@ pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
 
 /// A writing verb's "no": from a damaged journal it may be wrong.
 fn no_from(context: &mut Context, table: &mut Table, scope: &Scope, id: &str) -> Result<Error> {
-    if table.seen.damage > 0 && !context.damaged_ok {
+    if (table.seen.damage > 0 || table.against.is_some()) && !context.damaged_ok {
         context.mark(Code::DamagedJournal.kind().status());
     }
     absent(context, table, scope, id)
