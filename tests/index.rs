@@ -310,7 +310,7 @@ fn fact(id: &str, entity: &str, supersedes: Option<&str>) -> String {
 /// An event of one of the ten ops, about a few facts.
 fn fact_event(op: usize, a: usize, b: usize) -> String {
     let (id, other) = (format!("f{a}"), format!("f{b}"));
-    let entity = if a % 3 == 0 { "__repo_scan__::r".to_owned() } else { format!("e{}", b % 2) };
+    let entity = if a.is_multiple_of(3) { "__repo_scan__::r".to_owned() } else { format!("e{}", b % 2) };
     let at = "2026-06-26T09:15:03Z";
     let one = fact(&id, &entity, None);
     match op {

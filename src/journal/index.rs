@@ -39,6 +39,8 @@ const WIDE: usize = 64;
 const SLOTS_AT_ONCE: usize = 8;
 /// How many bytes before the validated end are held against the header.
 const TAIL: u64 = 4096;
+/// How many slots of a new table are in memory at once.
+const SEGMENT: u64 = 1 << 17;
 /// A shorter journal is read faster than its index is kept.
 pub const WORTH_IT: u64 = 1 << 20;
 
@@ -162,9 +164,8 @@ impl Index {
         Ok(None)
     }
 
-    /// The rows under all keys that are wanted.
-    pub fn rows(&self, wanted: &dyn Fn(&IdKey) -> bool) -> io::Result<Vec<(IdKey, Row)>> {
-        let mut rows = Vec::new();
+    /// Hands out every row.
+    pub fn each_row(&self, take: &mut dyn FnMut(IdKey, Row)) -> io::Result<()> {
         let mut block = vec![0; 1 << 18];
         let (mut at, end) = (HEADER as u64, self.wide.place_of(self.header.slots));
         while at < end {
@@ -172,15 +173,12 @@ impl Index {
             self.file.read_exact_at(&mut block[..want], at)?;
             for slot in block[..want].chunks_exact(self.wide.size()) {
                 if let Some(Slot { key, row: Some(row) }) = Slot::from_bytes(slot)? {
-                    let key = IdKey::from_words(key);
-                    if wanted(&key) {
-                        rows.push((key, row));
-                    }
+                    take(IdKey::from_words(key), row);
                 }
             }
             at += want as u64;
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Live ids, their bytes, and events that were skipped.
@@ -196,10 +194,16 @@ impl Index {
         if self.header.validated != opened.len {
             return 0;
         }
-        let Ok(rows) = self.rows(&|_| true) else { return live.changed().max(1) };
-        let same = rows.iter().filter(|(key, row)| live.row(*key).as_ref() == Some(row)).count() as u64;
+        let (mut rows, mut same) = (0, 0);
+        let read = self.each_row(&mut |key, row| {
+            rows += 1;
+            same += u64::from(live.row(key) == Some(row));
+        });
+        if read.is_err() {
+            return live.changed().max(1);
+        }
         let sums = self.sums() != (live.live(), live.live_bytes(), live.skips());
-        (live.changed().max(rows.len() as u64) - same).max(u64::from(sums))
+        (live.changed().max(rows) - same).max(u64::from(sums))
     }
 
     /// Writes what is kept under a key from now on.
@@ -308,31 +312,12 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &Live, see
         let path = path(dir, journal);
         let folder = path.parent()?;
         dir.make(folder).ok()?;
-        let rows = live.rows().ok()?;
-        let wide = Wide::of(journal);
-        let used = rows.len() as u64;
-        let slots = (used * 2).next_power_of_two().max(1024);
-        let header = Header::of(opened, file, (slots, used), live, seen).ok()?;
-        let size = wide.size();
-        let mut table = vec![0; size * usize::try_from(slots).ok()?];
-        for (key, row) in rows {
-            let mut at = key.words()[0] & (slots - 1);
-            loop {
-                let from = size * usize::try_from(at).ok()?;
-                let slot = table.get_mut(from..from + size)?;
-                if slot[28..32] == [0; 4] {
-                    slot.copy_from_slice(&Slot { key: key.words(), row: Some(row) }.to_bytes()[..size]);
-                    break;
-                }
-                at = (at + 1) & (slots - 1);
-            }
-        }
         let temp = folder.join(format!(".{}.index.tmp", journal.name));
         let _ = fs::remove_file(&temp);
         let copy = dir.create_new(&temp, false).ok()?;
-        let written = copy
-            .write_all_at(&header.to_bytes(&boot), 0)
-            .and_then(|()| copy.write_all_at(&table, HEADER as u64))
+        let written = table(journal, live, &copy)
+            .and_then(|sizes| Header::of(opened, file, sizes, live, seen))
+            .and_then(|header| copy.write_all_at(&header.to_bytes(&boot), 0))
             .and_then(|()| fs::rename(&temp, &path));
         if written.is_err() {
             let _ = fs::remove_file(&temp);
@@ -340,6 +325,56 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &Live, see
         written.ok()
     };
     built().is_some()
+}
+
+/// Writes the table of all rows to a new file, a segment at a time. Says how many slots it has, and how many are used.
+fn table(journal: &Journal, live: &Live, copy: &File) -> io::Result<(u64, u64)> {
+    let merged = live.base().map(|_| live.rows()).transpose()?;
+    let used = merged.as_ref().map_or(live.changed(), |rows| rows.len() as u64);
+    let (wide, slots) = (Wide::of(journal), (used * 2).next_power_of_two().max(1024));
+    let segment = slots.min(SEGMENT);
+    let size = wide.size();
+    // A row whose place is taken goes to the next, in the end to those of the first segment: that one is written last.
+    let mut first = Vec::new();
+    let mut over: Vec<(IdKey, Row)> = Vec::new();
+    for from in (0..=slots).step_by(usize::try_from(segment).unwrap_or(usize::MAX)) {
+        let again = from == slots;
+        let from = from & (slots - 1);
+        let mut bytes = if again { std::mem::take(&mut first) } else { vec![0; size * slot_count(segment)] };
+        let mut next = Vec::new();
+        let mut place = |key: IdKey, row: Row, home: u64| {
+            let free = bytes.chunks_exact_mut(size).skip(slot_count(home)).find(|slot| slot[28..32] == [0; 4]);
+            match free {
+                Some(slot) => slot.copy_from_slice(&Slot { key: key.words(), row: Some(row) }.to_bytes()[..size]),
+                None => next.push((key, row)),
+            }
+        };
+        std::mem::take(&mut over).into_iter().for_each(|(key, row)| place(key, row, 0));
+        if !again {
+            let mut take = |key: IdKey, row: Row| {
+                let home = key.words()[0] & (slots - 1);
+                if (from..from + segment).contains(&home) {
+                    place(key, row, home - from);
+                }
+            };
+            match &merged {
+                Some(rows) => rows.iter().for_each(|(key, row)| take(*key, *row)),
+                None => live.changes().filter_map(|(key, row)| Some((key, row?))).for_each(|(k, row)| take(k, row)),
+            }
+        }
+        over = next;
+        if from == 0 && !again {
+            first = bytes;
+        } else {
+            copy.write_all_at(&bytes, wide.place_of(from))?;
+        }
+    }
+    // Half of the slots are free: a row always finds one.
+    if over.is_empty() { Ok((slots, used)) } else { Err(io::Error::other("the table is full")) }
+}
+
+fn slot_count(slots: u64) -> usize {
+    usize::try_from(slots).unwrap_or(usize::MAX)
 }
 
 /// The hash of the last bytes before `end`.

@@ -368,10 +368,14 @@ impl Live {
 
     /// Every row; an error where the index cannot be read.
     pub fn rows(&self) -> io::Result<Vec<(IdKey, Row)>> {
-        let mut rows = match &self.base {
-            Some(index) => index.rows(&|key| !self.rows.contains_key(&key))?,
-            None => Vec::with_capacity(self.rows.len()),
-        };
+        let mut rows = Vec::with_capacity(self.rows.len());
+        if let Some(index) = &self.base {
+            index.each_row(&mut |key, row| {
+                if !self.rows.contains_key(&key) {
+                    rows.push((key, row));
+                }
+            })?;
+        }
         rows.extend(self.changes().filter_map(|(key, row)| Some((key, row?))));
         Ok(rows)
     }
