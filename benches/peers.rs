@@ -275,7 +275,15 @@ fn run(sizes: &Sizes, folder: &Path) {
         Row::new("the same, records like messages", &[&check[..], &[&text(&texts)]].concat()).before(without(&texts)),
         Row::new("journal check, all known to the witness", &[&check[..], &[&large_dir]].concat()).before({
             let command: Vec<String> = check.iter().map(|&word| word.to_owned()).chain([large_dir.clone()]).collect();
-            move || drop(Command::new(&command[0]).args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status())
+            move || {
+                drop(
+                    Command::new(&command[0])
+                        .args(&command[1..])
+                        .stdout(Stdio::null())
+                        .stderr(Stdio::null())
+                        .status(),
+                )
+            }
         }),
         Row::new("session get, nothing kept", &[ours, "session", "get", &large_id, "--data-dir", &large_dir])
             .before(without(&large)),

@@ -262,7 +262,7 @@ pub fn remove(dir: &DataDir, journal: &Journal, _lock: &Lock) {
 /// Brings the index of a journal up to date behind the lock, as far as its lines have line ends. An index that cannot
 /// be kept is removed: nothing depends on it.
 pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
-    let Some(index) = Index::open(dir, journal, opened, false) else { return };
+    let Some(index) = Index::open(dir, journal, opened, true) else { return };
     if fold(dir, journal, opened, index, lock).is_none() {
         remove(dir, journal, lock);
     }
@@ -289,16 +289,19 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: Index, lock: &
         .ok()?;
     live.check().ok()?;
     all.add(seen);
-    let mut index = Index::open(dir, journal, opened, true)?;
+    let changes: Vec<(IdKey, Option<Row>)> = live.changes().collect();
+    let sums = (live.live(), live.live_bytes(), live.skips());
     // Room for all of them, and the table never more than three quarters full.
-    if (index.header.used + live.changed()) * 4 > index.header.slots * 3 {
+    let base = live.base()?;
+    if (base.header.used + live.changed()) * 4 > base.header.slots * 3 {
         build(dir, journal, opened, &live, &all, lock);
         return Some(());
     }
-    for (key, row) in live.changes() {
+    let mut index = live.into_base()?;
+    for (key, row) in changes {
         index.put(key, row).ok()?;
     }
-    let header = Header::of(opened, file, (index.header.slots, index.header.used), &live, &all).ok()?;
+    let header = Header::of(opened, file, (index.header.slots, index.header.used), sums, &all).ok()?;
     index.file.write_all_at(&header.to_bytes(&index.boot), 0).ok()
 }
 
@@ -316,7 +319,7 @@ pub fn build(dir: &DataDir, journal: &Journal, opened: &Opened, live: &Live, see
         let _ = fs::remove_file(&temp);
         let copy = dir.create_new(&temp, false).ok()?;
         let written = table(journal, live, &copy)
-            .and_then(|sizes| Header::of(opened, file, sizes, live, seen))
+            .and_then(|sizes| Header::of(opened, file, sizes, (live.live(), live.live_bytes(), live.skips()), seen))
             .and_then(|header| copy.write_all_at(&header.to_bytes(&boot), 0))
             .and_then(|()| fs::rename(&temp, &path));
         if written.is_err() {
@@ -471,7 +474,13 @@ impl Slot {
 
 impl Header {
     /// The header of a journal that was read as far as it was long when it was opened.
-    fn of(opened: &Opened, file: &File, (slots, used): (u64, u64), live: &Live, seen: &Seen) -> io::Result<Header> {
+    fn of(
+        opened: &Opened,
+        file: &File,
+        (slots, used): (u64, u64),
+        (live, live_bytes, skips): (u64, u64, u64),
+        seen: &Seen,
+    ) -> io::Result<Header> {
         let data = file.metadata()?;
         let validated = opened.len;
         if data.len() == validated && (data.mtime(), data.mtime_nsec()) != opened.mtime {
@@ -486,9 +495,9 @@ impl Header {
             tail: tail(file, validated)?,
             slots,
             used,
-            live: live.live(),
-            live_bytes: live.live_bytes(),
-            skips: live.skips(),
+            live,
+            live_bytes,
+            skips,
             records: seen.records,
             damage: seen.damage,
             daemon: seen.daemon,

@@ -232,6 +232,12 @@ impl Live {
         self.base.as_ref()
     }
 
+    /// The index that this was on top of.
+    #[must_use]
+    pub fn into_base(self) -> Option<Index> {
+        self.base
+    }
+
     /// Takes the next record.
     pub fn record(&mut self, record: &Record<'_>) {
         match self.rule {

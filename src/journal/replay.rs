@@ -254,6 +254,28 @@ impl Opened {
             && (bytes == Bytes::Unreadable || finding.class == Class::NoFinalNewline)
     }
 
+    /// Whether nothing has happened to the journal since it was opened: it is the same file, as long as it was, changed
+    /// when it was, and it ends with a whole line.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        let Some(file) = &self.file else { return false };
+        let same = |now: &std::fs::Metadata| (now.len(), (now.mtime(), now.mtime_nsec())) == (self.len, self.mtime);
+        let (Ok(opened), Ok(there)) = (file.metadata(), std::fs::metadata(&self.path)) else { return false };
+        (opened.dev(), opened.ino()) == (there.dev(), there.ino())
+            && same(&there)
+            && self.being_written.is_none()
+            && self.ends_open().is_ok_and(|open| !open)
+    }
+
+    /// The same file as it is now, for the holder of the lock.
+    pub fn again(&self, dir: &DataDir, journal: &Journal, lock: &Lock) -> Result<Opened> {
+        let Some(file) = &self.file else { return open_locked(dir, journal, lock) };
+        let file = file.try_clone().map_err(|e| Error::io("open", &self.path, &e))?;
+        let data = files::metadata(&file, &self.path)?;
+        let mtime = (data.mtime(), data.mtime_nsec());
+        Ok(Opened { path: self.path.clone(), file: Some(file), len: data.len(), mtime, being_written: None })
+    }
+
     /// The stretch that came to this journal since `before` was opened and read to its end; `None` where that cannot
     /// be told: another file, a shorter one, or one that did not end with a line end.
     pub fn grown_from(&self, before: &Opened) -> Result<Option<Stretch>> {

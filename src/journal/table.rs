@@ -44,6 +44,9 @@ impl Table {
     pub fn lock(dir: &DataDir, journal: &'static Journal, timeout: Duration) -> Result<(Lock, Table)> {
         let before = Table::open(dir, journal, true)?;
         let lock = Lock::take(dir, timeout)?;
+        if before.opened.is_unchanged() {
+            return Ok((lock, before));
+        }
         let opened = replay::open_locked(dir, journal, &lock)?;
         let stretch = match before.live.base() {
             Some(_) => None,
@@ -194,7 +197,7 @@ impl Table {
         let (dir, journal) = (self.dir.clone(), self.journal);
         let appended = append::append(&dir, journal, lock, lines, sync)?;
         self.keep_witness(lock);
-        let Ok(opened) = replay::open_locked(&dir, journal, lock) else { return Ok(appended) };
+        let Ok(opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };
         witness::catch_up(&dir, journal, &opened, lock);
         if self.live.base().is_some() {
             index::catch_up(&dir, journal, &opened, lock);

@@ -34,14 +34,15 @@ pub enum Verb {
     ///
     /// A check keeps a witness beside each journal: of every line its length, a 64-bit hash of its bytes, and its ids.
     /// The next check compares. It names the lines whose bytes have changed and the ids of records that are gone, which
-    /// the journal alone cannot show; lines that are as they were need not be read again, unless --full is given. Every
-    /// command that writes takes the witness along. Damage that the witness finds stays until the journal is restored,
-    /// or until --accept takes it as it is.
+    /// the journal alone cannot show; lines that are as they were need not be read again, unless --full is given. A
+    /// check begins the witness, and every command that writes takes it along. What it finds stays damage until the
+    /// journal is restored, or until --accept takes it as it is.
     ///
     /// What a witness proves: that a line which was validated is still there, byte for byte, up to an accident of one in
-    /// 2^64. What it cannot: anything about bytes that came after the last command that validated; that nobody has
-    /// changed the journal and the witness both; and, where the file was replaced by another, as the daemon's own
-    /// compaction does, more than which ids are gone. A journal that is replaced is therefore noted, and is no damage.
+    /// 2^64. What it cannot: anything about bytes that came after the last command that validated, or about a last line
+    /// without its line end; that nobody has changed the journal and the witness both. A copy in the journal's place is
+    /// held against it like the file itself. Of any other file in its place, such as the daemon's own compaction leaves,
+    /// it only tells which ids are gone, in a note; a file that has none of them is damage.
     Check(check::Check),
     /// Set aside what is damaged; show the plan unless --apply is given
     ///
