@@ -43,6 +43,7 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -l damaged-ok -d 'Damage i
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -s V -l version -d 'Print version'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "case" -d 'How it turned out: record it, find precedents'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
@@ -251,6 +252,149 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "reap" -d 'Delete the sessions that have expired'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "record" -d 'Record what was done and how it turned out; print the new id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "retrieve" -d 'Find the cases that are most like a task'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "show" -d 'Show one case in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record retrieve show list delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l task -d 'What was to be done' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l action -d 'What was done' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l outcome -d 'How it turned out' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l context -d 'Under which circumstances' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l reward -d 'How well it turned out, from 0 to 1 [default: 1]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l tag -d 'A tag; may be given more than once' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l source-receipt -d 'The receipt of the run' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l failed -d 'It did not turn out well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -s k -l top -d 'How many cases, from 1 to 100' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l tag -d 'Only cases with this tag; given more than once, with all of them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l since -d 'Only cases recorded since this RFC 3339 time, or within this time span (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l min-score -d 'Only cases with at least this score, from 0 to 1' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l any-tag -d 'One of the tags is enough'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l only-success -d 'Only cases that turned out well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l explain -d 'Say which words match, and which of them are rare'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l fold -d 'Count the same case recorded again as one'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l tag -d 'Only cases with this tag; given more than once, with all of them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l since -d 'Only cases recorded since this RFC 3339 time, or within this time span (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l sort -d 'The order' -r -f -a "recorded\t'Last recorded first, by the order of the journal'
+created\t'Latest created_at first'
+reward\t'Best rewarded first'
+id\t'By id'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l any-tag -d 'One of the tags is enough'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l only-success -d 'Only cases that turned out well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l only-failed -d 'Only cases that did not turn out well'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l reverse -d 'The other way round'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "record" -d 'Record what was done and how it turned out; print the new id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "retrieve" -d 'Find the cases that are most like a task'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one case in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -412,11 +556,12 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s q -l quiet -d 'N
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "put" -d 'Store a state under an id'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
@@ -425,6 +570,11 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "record" -d 'Record what was done and how it turned out; print the new id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "retrieve" -d 'Find the cases that are most like a task'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "show" -d 'Show one case in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "delete" -d 'Delete a case; this cannot be taken back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'

@@ -106,11 +106,20 @@ pub fn boot_id() -> Option<[u8; 16]> {
     u128::from_str_radix(&hex, 16).ok().map(u128::to_be_bytes)
 }
 
+/// Sixteen random bytes.
+pub fn random() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    SysRng.try_fill_bytes(&mut bytes).map_err(no_random)?;
+    Ok(bytes)
+}
+
+fn no_random(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    let message = format!("the system gives no random bytes: {}", plain(&std::io::Error::other(error)));
+    Error::new(Code::EnvironmentIo, message)
+}
+
 /// Eight random hex digits, for names of files that must not meet.
 pub fn random_tag() -> Result<String> {
-    let word = SysRng.try_next_u32().map_err(|error| {
-        let message = format!("the system gives no random bytes: {}", plain(&std::io::Error::other(error)));
-        Error::new(Code::EnvironmentIo, message)
-    })?;
+    let word = SysRng.try_next_u32().map_err(no_random)?;
     Ok(format!("{word:08x}"))
 }

@@ -124,12 +124,18 @@ macro_rules! codes {
 codes! {
     /// no session of that id in this scope
     NoSession = No, "no.session";
+    /// no case of that id
+    NoCase = No, "no.case";
+    /// no case is like that text, or none that passes the filters
+    NoMatch = No, "no.match";
     /// no record at that line, offset or id
     NoRecord = No, "no.record";
     /// the command line is wrong
     UsageArguments = Usage, "usage.arguments";
     /// the input is not one JSON value
     UsageNotJson = Usage, "usage.not_json";
+    /// a document with a member missing, unknown, or of another kind
+    UsageDocument = Usage, "usage.document";
     /// an id or agent that may not be created
     UsageId = Usage, "usage.id";
     /// a journal has damage; what is readable was used

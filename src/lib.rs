@@ -1,7 +1,8 @@
 //! `cruxctl`: a command-line toolkit on a data directory of append-only JSONL journals.
 //!
 //! The modules in reading order. [`error`] has the one error type and the table of exit statuses. [`journal`] is the
-//! engine: bytes, lines and spans; it knows no store. [`store`] says what the lines of each journal mean. [`env`] is
+//! engine: bytes, lines and spans; it knows no store. [`store`] says what the lines of each journal mean. [`retrieve`]
+//! knows which cases are like a text. [`env`] is
 //! the only reader of environment, clock and randomness; [`render`] is the only writer of standard output and
 //! standard error. [`cmd`] turns a command line into one verb.
 //!
@@ -15,6 +16,7 @@ pub mod env;
 pub mod error;
 pub mod journal;
 pub mod render;
+pub mod retrieve;
 pub mod store;
 
 use std::ffi::OsString;

@@ -30,6 +30,14 @@ given! {
     an_id_that_is_not_there_is_no_session: NoSession, "nope", || {
         World::new().run(&words("session get nope --json"))
     };
+    a_case_that_is_not_there_is_no_case: NoCase, "nope", || World::new().run(&words("case show nope --json"));
+    a_task_that_nothing_is_like_is_no_match: NoMatch, "no case has any of the 1 word", || {
+        World::new().run(&words("case retrieve deploy --json"))
+    };
+    a_document_with_a_member_too_many_is_usage_document: UsageDocument, "rewards", || {
+        let text = "{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\"rewards\":1}";
+        World::new().run_with(&words("case record --json"), text)
+    };
     a_place_that_is_not_there_is_no_record: NoRecord, "line 7", || {
         healthy().run(&words("journal repair sessions --take 7 --json"))
     };

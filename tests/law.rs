@@ -12,6 +12,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("journal", &["error"]),
     ("store", &["journal", "error"]),
     ("render", &["error"]),
+    ("retrieve", &["error"]),
 ];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {

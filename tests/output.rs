@@ -20,6 +20,10 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("session archive one --reason because", "", "id"),
     ("session unarchive hidden", "", "id"),
     ("session reap --all-agents", "", "id"),
+    ("case retrieve words --explain --fold", "", "id"),
+    ("case show c_2", "", "id"),
+    ("case list", "", "id"),
+    ("case delete c_2", "", "id"),
     ("journal check", "", "ids"),
     ("journal repair", "", ""),
     ("journal show sessions --id one", "", "line"),
@@ -27,8 +31,8 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal export sessions", "", "id"),
 ];
 
-/// Verbs whose answer is a file's text, whatever the format.
-const TEXTS: &[&str] = &["completions", "man"];
+/// Verbs whose answer is a file's text, whatever the format, or an id that is another one each time.
+const TEXTS: &[&str] = &["completions", "man", "case record"];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -56,8 +60,8 @@ fn journals() -> Vec<(&'static str, String)> {
     ]);
     let case = |id: &str| {
         format!(
-            "{{\"op\":\"record\",\"case\":{{\"case_id\":\"{id}\",\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\
-             \"success\":true,\"reward\":1.0,\"created_at\":\"2026-01-01T00:00:00Z\"}}}}\n"
+            "{{\"op\":\"record\",\"case\":{{\"case_id\":\"{id}\",\"task\":\"words \\u001b]52;\",\"action\":\"a\",\
+             \"outcome\":\"o\u{202e}\",\"success\":true,\"reward\":0.9,\"tags\":[\"x\\ty\",\"z\"],\"created_at\":\"2026-01-01T00:00:00Z\"}}}}\n"
         )
     };
     let cases = [case("c_1"), case("c_2"), "{\"op\":\"delete\",\"case_id\":\"c_1\"}\n".to_owned()].concat();

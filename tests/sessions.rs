@@ -965,6 +965,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "journal compact sessions",
         "journal repair --apply",
         "journal check",
+        "case record --task t1 --action a --outcome o",
+        "case delete c1",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -972,7 +974,15 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
             assert!(writers.iter().any(|line| words(line)[..2].join(" ") == name), "{name}");
         }
     }
-    let world = with_expired();
+    let case = "{\"op\":\"record\",\"case\":{\"case_id\":\"c1\",\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\",\
+                \"success\":true,\"reward\":1.0,\"created_at\":\"2026-01-01T00:00:00Z\"}}\n";
+    let with_both = || {
+        let world = with_expired();
+        world.write("cases.jsonl", case);
+        world
+    };
+    let journals = |world: &World| [world.read("sessions.jsonl"), world.read("cases.jsonl")];
+    let world = with_both();
     let before = everything(&world.beside(""));
     let stamp = |world: &World| fs::metadata(world.dir().join("sessions.jsonl")).unwrap().modified().unwrap();
     let stamped = stamp(&world);
@@ -986,11 +996,11 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         }
         assert!(everything(&world.beside("")) == before && stamp(&world) == stamped, "{line}");
         // The same without the flag does something, or the test says nothing; one world each.
-        let real = with_expired();
-        let journal = real.read("sessions.jsonl");
+        let real = with_both();
+        let journal = journals(&real);
         real.run_with(&words(line), "1").ends(0);
         let idle = line.contains("repair") || line.contains("check");
-        assert_eq!(real.read("sessions.jsonl") == journal, idle, "{line}");
+        assert_eq!(journals(&real) == journal, idle, "{line}");
     }
     let nowhere = World::new();
     for line in writers {

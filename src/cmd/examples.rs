@@ -54,6 +54,43 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("Delete what has expired", "cruxctl session reap --all-agents"),
         ],
     ),
+    ("cruxctl case", &[("What worked the last time?", "cruxctl case retrieve \"fix the flaky deploy test\"")]),
+    (
+        "cruxctl case record",
+        &[
+            (
+                "Record what worked",
+                "cruxctl case record --task \"fix the flaky deploy test\" --action \"raised the timeout\" --outcome green",
+            ),
+            (
+                "Record what did not, from a script",
+                "jq -n '{task:\"t\",action:\"a\",outcome:\"o\",success:false,reward:0}' | cruxctl case record",
+            ),
+        ],
+    ),
+    (
+        "cruxctl case retrieve",
+        &[
+            (
+                "The three best precedents that worked",
+                "cruxctl case retrieve \"deploy the canary\" -k 3 --only-success",
+            ),
+            ("Leave out what has little in common", "cruxctl case retrieve \"deploy the canary\" --min-score 0.3"),
+            (
+                "The best one's action",
+                "cruxctl case retrieve \"deploy the canary\" -k 1 --json | jq -r .cases[0].action",
+            ),
+        ],
+    ),
+    ("cruxctl case show", &[("Everything about one case", "cruxctl case show c_8ec071daa7a142d685c8dc850cfcc7e8")]),
+    (
+        "cruxctl case list",
+        &[
+            ("What went wrong today", "cruxctl case list --only-failed --since 24h"),
+            ("The ids of all with a tag", "cruxctl case list --tag deploy --format id"),
+        ],
+    ),
+    ("cruxctl case delete", &[("Delete one", "cruxctl case delete c_8ec071daa7a142d685c8dc850cfcc7e8")]),
     ("cruxctl journal", &[("After a crash", "cruxctl journal check")]),
     (
         "cruxctl journal check",

@@ -94,6 +94,23 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
     Ok(State { text, daemon_loses })
 }
 
+/// Reads all of standard input, at most `most` bytes. `what` it is and a `hint` are told where that is a terminal.
+pub fn document(what: &str, most: u64, hint: &str) -> Result<Vec<u8>> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let message = format!("{what} is read from standard input, and that is a terminal");
+        return Err(Error::new(Code::UsageArguments, message).hint(hint));
+    }
+    let mut text = Vec::new();
+    stdin.take(most + 1).read_to_end(&mut text).map_err(|error| {
+        Error::new(Code::EnvironmentStdin, format!("cannot read standard input: {}", plain(&error)))
+    })?;
+    if text.len() as u64 > most {
+        return Err(Error::new(Code::RefusedTooLarge, format!("{what} has more than {most} bytes")));
+    }
+    Ok(text)
+}
+
 /// A text as it comes in: bounded, whatever white space there is around and between its tokens.
 #[derive(Default)]
 struct Intake {

@@ -2,6 +2,7 @@
 //!
 //! One file a noun. The doc comments on the arguments are the help and the manual.
 
+pub mod case;
 pub mod docs;
 pub mod examples;
 pub mod input;
@@ -83,6 +84,8 @@ pub struct Global {
 pub enum Noun {
     /// What agents are doing: opaque JSON states by id
     Session(session::SessionArgs),
+    /// How it turned out: record it, find precedents
+    Case(case::CaseArgs),
     /// The journals themselves: check, repair, show, compact, export
     Journal(journal::JournalArgs),
     /// Print a shell's completion script
@@ -110,6 +113,10 @@ fn parse_noun(argv: &[OsString]) -> Option<Cli> {
         "session" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
             Some(Cli { noun: Noun::Session(args), global })
+        }
+        "case" => {
+            let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
+            Some(Cli { noun: Noun::Case(args), global })
         }
         "journal" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
@@ -291,6 +298,7 @@ pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
 fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
     match noun {
         Noun::Session(args) => Ok(session::run(context, args)?),
+        Noun::Case(args) => Ok(case::run(context, args)?),
         Noun::Journal(args) => Ok(journal::run(context, args)?),
         Noun::Completions(args) => docs::completions(context, &args),
         Noun::Man(args) => docs::man(context, &args),

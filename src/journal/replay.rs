@@ -302,6 +302,17 @@ impl Opened {
         }
     }
 
+    /// Hands out the bytes of spans that are in the order of the file.
+    pub fn each(&self, spans: &[Span], take: &mut dyn FnMut(Span, &[u8]) -> Result<()>) -> Result<()> {
+        let Some(mut window) = self.window() else { return Ok(()) };
+        for span in spans {
+            let len = usize::try_from(span.len).unwrap_or(usize::MAX);
+            let bytes = window.exact(span.offset, len).map_err(|e| Error::io("read", &self.path, &e))?;
+            take(*span, bytes.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
     /// A window on what is read of it.
     #[must_use]
     pub fn window(&self) -> Option<Window<'_>> {

@@ -43,6 +43,8 @@ pub enum Value<'a> {
     Text(std::borrow::Cow<'a, str>),
     /// A count or size.
     Count(u64),
+    /// A number as JSON writes it; a text where JSON has no such number.
+    Number(String),
     /// Yes or no.
     Flag(bool),
     /// A moment.
@@ -58,6 +60,18 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// A 64-bit float, with as many digits as tell it from every other.
+    #[must_use]
+    pub fn double(number: f64) -> Value<'a> {
+        Value::Number(written(number, serde_json::to_string(&number)))
+    }
+
+    /// A 32-bit float, with as many digits as tell it from every other.
+    #[must_use]
+    pub fn single(number: f32) -> Value<'a> {
+        Value::Number(written(f64::from(number), serde_json::to_string(&number)))
+    }
+
     /// A text.
     pub fn text(text: impl Into<std::borrow::Cow<'a, str>>) -> Value<'a> {
         Value::Text(text.into())
@@ -87,6 +101,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Text(text) => text.to_string(),
             Value::Count(n) => n.to_string(),
+            Value::Number(n) => n.clone(),
             Value::Flag(flag) => flag.to_string(),
             Value::Time(time) => rfc3339(*time),
             Value::Json(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -94,6 +109,15 @@ impl<'a> Value<'a> {
             Value::Bytes(bytes) => safe::bytes(bytes),
             Value::Absent => String::new(),
         }
+    }
+}
+
+/// A number as JSON writes it, or what it is where JSON cannot.
+fn written(number: f64, json: serde_json::Result<String>) -> String {
+    match number.is_finite() {
+        true => json.unwrap_or_default(),
+        false if number > 0.0 => "infinity".to_owned(),
+        false => "-infinity".to_owned(),
     }
 }
 

@@ -1,8 +1,13 @@
 //! `cases.jsonl`: what an agent did and how it turned out. The last record of an id wins.
 
+use std::borrow::Cow;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+
 use crate::journal::Journal;
 use crate::journal::live::Rule;
-use crate::journal::read;
+use crate::journal::read::{self, Reading};
 use crate::journal::shape::{Member, Need, Op, Shape, Type};
 
 /// The members of a case, in the daemon's order.
@@ -44,3 +49,158 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
 };
+
+/// A recorded case. Texts are the journal's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case<'a> {
+    /// The id.
+    pub id: Cow<'a, str>,
+    /// What was to be done: what retrieval looks at, with the tags.
+    pub task: Cow<'a, str>,
+    /// Under which circumstances.
+    pub context: Option<Cow<'a, str>>,
+    /// What was done.
+    pub action: Cow<'a, str>,
+    /// How it turned out.
+    pub outcome: Cow<'a, str>,
+    /// Whether it turned out well.
+    pub success: bool,
+    /// How well, from 0 to 1. Other writers may have written anything; what is beyond a 32-bit float is infinite, as it
+    /// is to the daemon.
+    pub reward: f32,
+    /// Tags.
+    pub tags: Vec<Cow<'a, str>>,
+    /// The receipt of the run.
+    pub source_receipt: Option<Cow<'a, str>>,
+    /// When it was recorded.
+    pub created_at: DateTime<Utc>,
+    /// How often the journal says it was used again.
+    pub times_reused: u32,
+}
+
+impl<'a> Case<'a> {
+    /// Reads a `record` line of the journal; `None` where it is none.
+    #[must_use]
+    pub fn read(line: &'a [u8]) -> Option<Case<'a>> {
+        let Reading::Event { event, .. } = read::read(&SHAPE, line) else { return None };
+        let doc = event.record;
+        Some(Case {
+            id: doc.id("case_id")?,
+            task: doc.text("task")?,
+            context: doc.text("context"),
+            action: doc.text("action")?,
+            outcome: doc.text("outcome")?,
+            success: doc.flag("success")?,
+            reward: reward(doc.raw("reward")?)?,
+            tags: doc.texts("tags"),
+            source_receipt: doc.text("source_receipt"),
+            created_at: doc.time("created_at")?.to_utc(),
+            times_reused: doc.natural("times_reused").and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+        })
+    }
+
+    /// The `record` line of this case, without its line end: the daemon's members in the daemon's order.
+    #[must_use]
+    pub fn line(&self) -> Vec<u8> {
+        let written = Written {
+            case_id: &self.id,
+            task: &self.task,
+            context: self.context.as_deref(),
+            action: &self.action,
+            outcome: &self.outcome,
+            success: self.success,
+            reward: self.reward,
+            tags: &self.tags,
+            source_receipt: self.source_receipt.as_deref(),
+            created_at: self.created_at.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+            times_reused: self.times_reused,
+        };
+        // It cannot fail: a struct of texts and numbers.
+        serde_json::to_vec(&Event { op: "record", case: written }).unwrap_or_default()
+    }
+}
+
+/// A reward's number as the daemon holds it: a 32-bit float.
+fn reward(number: &[u8]) -> Option<f32> {
+    // The daemon's own reader; what it does not read, a number beyond a 64-bit float, is infinite as well.
+    serde_json::from_slice(number).ok().or_else(|| std::str::from_utf8(number).ok()?.parse().ok())
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    op: &'static str,
+    case: Written<'a>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    case_id: &'a str,
+    task: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'a str>,
+    action: &'a str,
+    outcome: &'a str,
+    success: bool,
+    reward: f32,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tags: &'a [Cow<'a, str>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_receipt: Option<&'a str>,
+    created_at: String,
+    #[serde(skip_serializing_if = "is_zero")]
+    times_reused: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The `delete` line of an id, without its line end.
+#[must_use]
+pub fn delete_line(id: &str) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Delete<'a> {
+        op: &'static str,
+        case_id: &'a str,
+    }
+    serde_json::to_vec(&Delete { op: "delete", case_id: id }).unwrap_or_default()
+}
+
+/// The id of a new case, from 16 random bytes: `c_` and a version 4 UUID in 32 hex digits.
+#[must_use]
+pub fn new_id(random: [u8; 16]) -> String {
+    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    format!("c_{bits:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ids_are_version_4() {
+        assert_eq!(new_id([0xFF; 16]), "c_ffffffffffff4fffbfffffffffffffff");
+        assert_eq!(new_id([0; 16]), "c_00000000000040008000000000000000");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let case = Case {
+            id: "c_1".into(),
+            task: "t \u{2028}\n".into(),
+            context: None,
+            action: "a".into(),
+            outcome: "o".into(),
+            success: true,
+            reward: 0.9,
+            tags: vec!["x".into()],
+            source_receipt: Some("r".into()),
+            created_at: "2026-03-01T08:00:01.984062823Z".parse().unwrap(),
+            times_reused: 0,
+        };
+        let line = case.line();
+        assert_eq!(Case::read(&line), Some(case));
+        assert!(String::from_utf8(line).unwrap().contains("\"reward\":0.9,"));
+    }
+}

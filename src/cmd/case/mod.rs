@@ -1,0 +1,100 @@
+//! `cruxctl case`: what was done, how it turned out, and what worked before. One file a verb; `show` and `delete`
+//! share one.
+
+pub mod list;
+pub mod one;
+pub mod record;
+pub mod retrieve;
+
+use clap::{Args, Subcommand};
+
+use super::{Context, moment};
+use crate::error::Result;
+use crate::store::case::Case;
+
+/// Arguments of `cruxctl case`.
+#[derive(Args, Debug)]
+pub struct CaseArgs {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs of `cruxctl case`.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Record what was done and how it turned out; print the new id
+    ///
+    /// The case is given by flags, or as one JSON object on standard input with the members task, action, outcome, and
+    /// perhaps context, success (true), reward (1.0), tags and source_receipt. The command succeeds only when the
+    /// record is on disk and was read back. A reward outside 0 to 1 is moved to the nearer end, with a warning.
+    Record(record::Record),
+    /// Find the cases that are most like a task
+    ///
+    /// Cases are compared by their words, those of the task and of the tags, in the daemon's way: the score is the
+    /// number of words in common by the number of all words, the better rewarded comes first among equals, then the
+    /// newer, then the smaller id. Filters come before ranking. Where nothing has a word in common, nothing is printed,
+    /// and the exit status is 1.
+    Retrieve(retrieve::Retrieve),
+    /// Show one case in full
+    Show(one::One),
+    /// List cases, the one recorded last first
+    ///
+    /// A reward that another program has written beyond a 32-bit float is infinite to the daemon, and is shown as
+    /// infinity.
+    List(list::List),
+    /// Delete a case; this cannot be taken back
+    Delete(one::Delete),
+}
+
+/// Which cases are looked at.
+#[derive(Args, Debug)]
+pub struct Filter {
+    /// Only cases with this tag; given more than once, with all of them
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// One of the tags is enough
+    #[arg(long, requires = "tags")]
+    pub any_tag: bool,
+    /// Only cases recorded since this RFC 3339 time, or within this time span (2h)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only cases that turned out well
+    #[arg(long)]
+    pub only_success: bool,
+}
+
+/// A filter whose time is known.
+pub(super) struct Wanted<'f> {
+    filter: &'f Filter,
+    since: Option<chrono::DateTime<chrono::Utc>>,
+}
+
+impl Filter {
+    pub(super) fn at(&self, context: &Context) -> Result<Wanted<'_>> {
+        let since = self.since.as_deref().map(|text| moment(text, context.env.now())).transpose()?;
+        Ok(Wanted { filter: self, since })
+    }
+}
+
+impl Wanted<'_> {
+    pub(super) fn has(&self, case: &Case<'_>) -> bool {
+        let tagged = |tag: &String| case.tags.iter().any(|own| own == tag);
+        let tags = match self.filter.any_tag {
+            true => self.filter.tags.iter().any(tagged),
+            false => self.filter.tags.iter().all(tagged),
+        };
+        tags && self.since.is_none_or(|since| case.created_at >= since) && (case.success || !self.filter.only_success)
+    }
+}
+
+/// Runs a verb.
+pub fn run(context: &mut Context, args: CaseArgs) -> Result<()> {
+    match args.verb {
+        Verb::Record(args) => record::run(context, args),
+        Verb::Retrieve(args) => retrieve::run(context, &args),
+        Verb::Show(args) => one::show(context, &args),
+        Verb::List(args) => list::run(context, &args),
+        Verb::Delete(args) => one::delete(context, &args),
+    }
+}

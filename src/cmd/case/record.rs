@@ -1,0 +1,161 @@
+//! `cruxctl case record`: a case goes in, whole and on disk, and its id comes out.
+
+use std::borrow::Cow;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::cmd::{Context, input};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::journal::append;
+use crate::render::{Format, Group, Value};
+use crate::retrieve;
+use crate::store::case::{self, Case, JOURNAL};
+
+/// Arguments of `case record`.
+#[derive(Args, Debug)]
+pub struct Record {
+    /// What was to be done
+    #[arg(long, value_name = "TEXT", requires_all = ["action", "outcome"])]
+    pub task: Option<String>,
+    /// What was done
+    #[arg(long, value_name = "TEXT", requires = "task")]
+    pub action: Option<String>,
+    /// How it turned out
+    #[arg(long, value_name = "TEXT", requires = "task")]
+    pub outcome: Option<String>,
+    /// Under which circumstances
+    #[arg(long, value_name = "TEXT", requires = "task")]
+    pub context: Option<String>,
+    /// It did not turn out well
+    #[arg(long, requires = "task")]
+    pub failed: bool,
+    /// How well it turned out, from 0 to 1 [default: 1]
+    #[arg(long, value_name = "N", requires = "task", allow_negative_numbers = true)]
+    pub reward: Option<f64>,
+    /// A tag; may be given more than once
+    #[arg(long = "tag", value_name = "TAG", requires = "task")]
+    pub tags: Vec<String>,
+    /// The receipt of the run
+    #[arg(long, value_name = "TEXT", requires = "task")]
+    pub source_receipt: Option<String>,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What is said of a case that was recorded.
+pub const RECORDED: &[Group] =
+    &[Group { name: "recorded", one: "case", columns: &["id", "offset", "dry_run"], shown: &[], blocks: false }];
+
+/// A case as it is given.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    task: String,
+    action: String,
+    outcome: String,
+    context: Option<String>,
+    #[serde(default = "yes")]
+    success: bool,
+    #[serde(default = "best")]
+    reward: f64,
+    #[serde(default)]
+    tags: Vec<String>,
+    source_receipt: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn best() -> f64 {
+    1.0
+}
+
+impl Document {
+    /// Reads a document; `name` is where it comes from.
+    fn read(text: &[u8], name: &str) -> Result<Document> {
+        serde_json::from_slice(text).map_err(|error| {
+            let (code, what) = match error.classify() {
+                serde_json::error::Category::Data => (Code::UsageDocument, "is no case"),
+                _ => (Code::UsageNotJson, "is not one JSON value"),
+            };
+            Error::new(code, format!("{name} {what}: {error}"))
+                .hint("echo '{\"task\":\"T\",\"action\":\"A\",\"outcome\":\"O\"}' | cruxctl case record")
+        })
+    }
+}
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: Record) -> Result<()> {
+    let document = match args.task {
+        Some(task) => Document {
+            task,
+            action: args.action.unwrap_or_default(),
+            outcome: args.outcome.unwrap_or_default(),
+            context: args.context,
+            success: !args.failed,
+            reward: args.reward.unwrap_or_else(best),
+            tags: args.tags,
+            source_receipt: args.source_receipt,
+        },
+        None => {
+            let hint = "give the case by flags: cruxctl case record --task T --action A --outcome O";
+            Document::read(&input::document("the case", append::LONGEST_RECORD, hint)?, "standard input")?
+        }
+    };
+    if !document.reward.is_finite() {
+        let message = format!("a reward is a number from 0 to 1, and {} is none", document.reward);
+        return Err(Error::new(Code::UsageDocument, message));
+    }
+    let clamped = document.reward.clamp(0.0, 1.0);
+    if clamped != document.reward {
+        context
+            .printer
+            .warn(&format!("the reward {} is outside 0 to 1: {clamped} is recorded", document.reward), &[]);
+    }
+    if retrieve::words_of(&document.task, &document.tags).is_empty() {
+        let text = "neither the task nor the tags have a word of two letters or more: nothing will find this case";
+        context.printer.warn(text, &[]);
+    }
+    let id = case::new_id(env::random()?);
+    let new = Case {
+        id: Cow::Borrowed(&id),
+        task: document.task.into(),
+        context: document.context.map(Cow::Owned),
+        action: document.action.into(),
+        outcome: document.outcome.into(),
+        success: document.success,
+        #[expect(clippy::cast_possible_truncation, reason = "a reward is kept in 32 bits")]
+        reward: clamped as f32,
+        tags: document.tags.into_iter().map(Cow::Owned).collect(),
+        source_receipt: document.source_receipt.map(Cow::Owned),
+        created_at: context.env.now(),
+        times_reused: 0,
+    };
+    let line = new.line();
+    append::check_length(&JOURNAL, &line)?;
+    let mut offset = None;
+    if !args.dry_run {
+        let (lock, table) = context.locked(&JOURNAL)?;
+        offset = context.append(&lock, table, &[line])?.spans.first().map(|span| span.offset);
+    }
+    let printer = &mut context.printer;
+    let told = if matches!(printer.format(), Format::Table | Format::Plain) {
+        printer.raw(format!("{id}\n").as_bytes()).and_then(|()| printer.flush())
+    } else {
+        let cells = [Value::text(&*id), offset.map_or(Value::Absent, Value::Count), Value::Flag(args.dry_run)];
+        printer
+            .begin("cruxctl.case.record.v1", RECORDED)
+            .and_then(|()| printer.row(0, &[&id], &cells))
+            .and_then(|()| printer.end())
+    };
+    told.map_err(|mut error| {
+        if offset.is_some() {
+            error.message.push_str(&format!("; the case {id} is recorded"));
+        }
+        error
+    })
+}

@@ -1,0 +1,102 @@
+//! Which cases are like a text: words, similarity, order. Pure; it knows neither files nor journals.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+/// The words of a text as the daemon sees them: runs of alphanumeric characters of at least two bytes, in lower case.
+#[must_use]
+pub fn words(text: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    add_words(text, &mut words);
+    words
+}
+
+/// The words that a case is found by: those of its task and of each tag.
+#[must_use]
+pub fn words_of<T: AsRef<str>>(task: &str, tags: &[T]) -> BTreeSet<String> {
+    let mut words = words(task);
+    tags.iter().for_each(|tag| add_words(tag.as_ref(), &mut words));
+    words
+}
+
+fn add_words(text: &str, words: &mut BTreeSet<String>) {
+    let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| run.len() >= 2);
+    words.extend(runs.map(str::to_lowercase));
+}
+
+/// How much two sets of words have in common, from 0 to 1: the Jaccard index.
+#[must_use]
+pub fn similarity(query: &BTreeSet<String>, case: &BTreeSet<String>) -> f64 {
+    let common = query.intersection(case).count();
+    let all = query.len() + case.len() - common;
+    if all == 0 { 0.0 } else { ratio(common, all) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no text has 2^53 words")]
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// What decides the place of a case among those that were found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rank {
+    /// How similar it is.
+    pub similarity: f64,
+    /// Its reward.
+    pub reward: f32,
+    /// When it was recorded.
+    pub created_at: DateTime<Utc>,
+    /// Its id.
+    pub id: String,
+}
+
+impl Rank {
+    /// The daemon's order: the more similar first, then the better rewarded, then the newer. What is equal in all of
+    /// these has no order there; here the id decides, so that the same question has the same answer.
+    #[must_use]
+    pub fn order(&self, other: &Rank) -> Ordering {
+        let descending = |a: Option<Ordering>| a.unwrap_or(Ordering::Equal).reverse();
+        descending(self.similarity.partial_cmp(&other.similarity))
+            .then(descending(self.reward.partial_cmp(&other.reward)))
+            .then(self.created_at.cmp(&other.created_at).reverse())
+            .then_with(|| self.id.cmp(&other.id))
+    }
+}
+
+/// Keeps the best `most` of what it is given.
+#[derive(Debug)]
+pub struct Best<T> {
+    most: usize,
+    kept: Vec<(Rank, T)>,
+}
+
+impl<T> Best<T> {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(most: usize) -> Best<T> {
+        Best { most, kept: Vec::new() }
+    }
+
+    /// Takes one more.
+    pub fn take(&mut self, rank: Rank, what: T) {
+        self.kept.push((rank, what));
+        // Sorting now and then costs less than keeping the order each time.
+        if self.kept.len() >= 2 * self.most.max(64) {
+            self.trim();
+        }
+    }
+
+    fn trim(&mut self) {
+        self.kept.sort_by(|a, b| a.0.order(&b.0));
+        self.kept.truncate(self.most);
+    }
+
+    /// The best, in order.
+    #[must_use]
+    pub fn sorted(mut self) -> Vec<(Rank, T)> {
+        self.trim();
+        self.kept
+    }
+}

@@ -1,0 +1,380 @@
+//! Cases: what is recorded is what the daemon reads, and what is found is what the daemon finds, in its order.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use cruxctl::retrieve;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, World, tree, words};
+
+const JOURNAL: &str = "cases.jsonl";
+
+fn bank() -> World {
+    World::with(JOURNAL, std::fs::read(tree("tests/data/retrieve/cases.jsonl")).unwrap())
+}
+
+fn document(name: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(tree("tests/data/retrieve").join(name)).unwrap()).unwrap()
+}
+
+/// A `record` line.
+fn line(id: &str, task: &str, reward: f64, tags: &[&str], second: u32) -> String {
+    let case = json!({
+        "case_id": id, "task": task, "action": "a", "outcome": "o", "success": reward > 0.5, "reward": reward,
+        "tags": tags, "created_at": format!("2026-03-01T08:00:{second:02}Z"),
+    });
+    format!("{}\n", json!({"op": "record", "case": case}))
+}
+
+fn retrieve(world: &World, args: &[&str]) -> Answer {
+    world.run(&[&["case", "retrieve", "--json"], args].concat())
+}
+
+/// The ids that were found, in order, with their scores.
+fn found(answer: &Answer) -> Vec<(String, f64)> {
+    let report = answer.json();
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.map(|case| (case["id"].as_str().unwrap().to_owned(), case["score"].as_f64().unwrap())).collect()
+}
+
+#[test]
+fn words_are_the_daemons() {
+    for text in document("tokenize.json")["texts"].as_array().unwrap() {
+        let want: BTreeSet<String> =
+            text["tokens"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_owned()).collect();
+        assert_eq!(retrieve::words(text["text"].as_str().unwrap()), want, "{text}");
+    }
+}
+
+#[test]
+fn what_is_found_is_what_the_daemon_finds_in_its_order_to_the_last_bit() {
+    let world = bank();
+    let mut asked = 0;
+    for query in document("queries.json")["queries"].as_array().unwrap() {
+        let (task, k) = (query["task"].as_str().unwrap(), query["k"].as_u64().unwrap());
+        if k == 0 {
+            continue;
+        }
+        let k = k.min(100);
+        let most = usize::try_from(k).unwrap();
+        let mut args = vec![task.to_owned(), "-k".to_owned(), k.to_string()];
+        args.extend((query["only_success"] == true).then(|| "--only-success".to_owned()));
+        let answer = retrieve(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());
+        let ids: Vec<&str> =
+            query["case_ids"].as_array().unwrap().iter().take(most).map(|id| id.as_str().unwrap()).collect();
+        if ids.is_empty() {
+            assert_eq!((answer.status, &*answer.stdout, &*answer.code()), (1, &b""[..], "no.match"), "{query}");
+            continue;
+        }
+        let scores = query["similarity"].as_array().unwrap().iter().map(|score| score.as_f64().unwrap());
+        let want: Vec<(String, f64)> = ids.into_iter().map(str::to_owned).zip(scores).collect();
+        assert_eq!(found(&answer), want, "{task}");
+        asked += 1;
+    }
+    assert!(asked > 8);
+}
+
+#[test]
+fn the_list_has_every_member_as_the_daemon_has_it() {
+    let world = World::copy_of("tests/data/daemon/small/data");
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(tree("tests/data/daemon/small/expected.json")).unwrap()).unwrap();
+    let expected = expected["cases"].as_object().unwrap();
+    let listed = world.run(&words("case list --json")).ends(0).json();
+    let listed = listed["cases"].as_array().unwrap();
+    assert_eq!(listed.len(), expected.len());
+    for case in listed {
+        let want = &expected[case["id"].as_str().unwrap()];
+        for member in ["task", "action", "outcome", "success", "context", "source_receipt", "created_at"] {
+            assert_eq!(case[member], want[member], "{member} of {case}");
+        }
+        assert_eq!(case["tags"], *want.get("tags").unwrap_or(&json!([])), "{case}");
+        // What is beyond a 32-bit float is infinite to the daemon, and its own JSON has no word for that.
+        let reward = if want["reward"].is_null() { json!("infinity") } else { want["reward"].clone() };
+        assert_eq!(case["reward"], reward, "{case}");
+        let shown = world.run(&["case", "show", case["id"].as_str().unwrap(), "--json"]).ends(0).json();
+        assert_eq!((&shown["task"], &shown["reward"]), (&case["task"], &case["reward"]));
+    }
+}
+
+#[test]
+fn what_is_recorded_has_the_daemons_members_order_and_forms() {
+    let world = World::new();
+    let args = [
+        "case",
+        "record",
+        "--task",
+        "rotate \"keys\"\n",
+        "--action",
+        "a",
+        "--outcome",
+        "o",
+        "--context",
+        "",
+        "--failed",
+        "--reward",
+        "0.9",
+        "--tag",
+        "x y",
+        "--tag",
+        "é",
+        "--source-receipt",
+        "r",
+    ];
+    let id = world.run(&args).ends(0).lines().concat();
+    let whole = id.strip_prefix("c_").unwrap();
+    assert!(whole.len() == 32 && whole.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)), "{id}");
+    assert!(&whole[12..13] == "4" && "89ab".contains(&whole[16..17]), "{id} is of version 4");
+    let text = String::from_utf8(world.read(JOURNAL)).unwrap();
+    let start = format!(
+        "{{\"op\":\"record\",\"case\":{{\"case_id\":\"{id}\",\"task\":\"rotate \\\"keys\\\"\\n\",\"context\":\"\",\"action\":\"a\",\
+         \"outcome\":\"o\",\"success\":false,\"reward\":0.9,\"tags\":[\"x y\",\"é\"],\"source_receipt\":\"r\",\"created_at\":\"2"
+    );
+    assert!(text.starts_with(&start) && text.ends_with("Z\"}}\n"), "{text}");
+    // Nothing but what is needed, by a document.
+    let world = World::new();
+    world.run_with(&words("case record"), "{\"outcome\":\"o\",\"task\":\"t1\",\"action\":\"a\"}").ends(0);
+    let text = String::from_utf8(world.read(JOURNAL)).unwrap();
+    assert!(text.contains("\"outcome\":\"o\",\"success\":true,\"reward\":1.0,\"created_at\":"), "{text}");
+}
+
+#[test]
+fn documents_are_taken_whole_or_not_at_all() {
+    let world = World::new();
+    let whole = "{\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\",\"success\":false,\"reward\":0.25,\"tags\":[\"x\"],\"context\":null}";
+    world.run_with(&words("case record"), whole).ends(0);
+    for (text, code) in [
+        ("", "usage.not_json"),
+        ("{", "usage.not_json"),
+        ("[1]", "usage.document"),
+        ("{\"task\":\"t\",\"action\":\"a\"}", "usage.document"),
+        ("{\"task\":1,\"action\":\"a\",\"outcome\":\"o\"}", "usage.document"),
+        ("{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\"rewards\":1}", "usage.document"),
+        ("{\"task\":\"t\",\"task\":\"u\",\"action\":\"a\",\"outcome\":\"o\"}", "usage.document"),
+        ("{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\"} x", "usage.not_json"),
+    ] {
+        let answer = world.run_with(&words("case record --json"), text);
+        assert_eq!((answer.status, &*answer.code(), &*answer.stdout), (2, code, &b""[..]), "{text}: {answer:?}");
+    }
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 1);
+}
+
+#[test]
+fn a_reward_is_between_0_and_1_or_moved_there_or_refused() {
+    let world = World::new();
+    let record = |reward: &str| {
+        world.run(&["case", "record", "--task", "t1", "--action", "a", "--outcome", "o", "--reward", reward])
+    };
+    for (given, kept) in [("1.5", "1.0"), ("-3", "0.0"), ("1e39", "1.0"), ("0.30000001", "0.3")] {
+        let answer = record(given).ends(0);
+        let id = answer.lines().concat();
+        let shown = world.run(&["case", "show", &id, "--format", "plain"]).ends(0).text();
+        assert!(shown.contains(&format!("reward\t{kept}\n")), "{given}: {shown}");
+        assert_eq!(answer.stderr.contains("outside 0 to 1"), !given.starts_with("0."), "{answer:?}");
+    }
+    for given in ["nan", "inf", "-inf", "much"] {
+        assert_eq!(record(given).status, 2, "{given}");
+    }
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 4);
+}
+
+#[test]
+fn the_id_that_record_prints_works_in_every_verb() {
+    let world = World::new();
+    let id = world.run(&words("case record --task deploy --action a --outcome o")).ends(0).lines().concat();
+    assert_eq!(world.run(&["case", "show", &id, "--json"]).ends(0).json()["id"], *id);
+    assert_eq!(found(&retrieve(&world, &["deploy"]).ends(0)), [(id.clone(), 1.0)]);
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines(), [id.clone()]);
+    let other = world.run(&words("case record --task deploy --action a --outcome o --json")).ends(0).json();
+    assert!(other["recorded"][0]["id"].as_str().unwrap().starts_with("c_"), "{other}");
+    world.run(&["case", "delete", &id]).ends(0);
+    for verb in ["show", "delete"] {
+        let answer = world.run(&["case", verb, &id, "--json"]).ends(1);
+        assert_eq!(answer.code(), "no.case");
+    }
+    assert!(
+        String::from_utf8(world.read(JOURNAL))
+            .unwrap()
+            .ends_with(&format!("{{\"op\":\"delete\",\"case_id\":\"{id}\"}}\n"))
+    );
+}
+
+#[test]
+fn how_many_is_from_1_to_100() {
+    let text: String = (0..150).map(|n| line(&format!("c{n:03}"), "same words", 1.0, &[], n % 60)).collect();
+    let world = World::with(JOURNAL, text);
+    for (k, count) in [("1", 1), ("5", 5), ("100", 100)] {
+        assert_eq!(found(&retrieve(&world, &["words", "-k", k]).ends(0)).len(), count);
+    }
+    assert_eq!(found(&retrieve(&world, &["words"]).ends(0)).len(), 5);
+    for k in ["0", "101", "-1", "x"] {
+        retrieve(&world, &["words", "-k", k]).ends(2);
+    }
+}
+
+#[test]
+fn what_lies_just_below_the_threshold_is_told() {
+    let text = line("c1", "deploy canary", 1.0, &[], 1) + &line("c2", "deploy blue green", 1.0, &[], 2);
+    let world = World::with(JOURNAL, text);
+    let answer = retrieve(&world, &["deploy", "--min-score", "0.4"]).ends(0);
+    assert_eq!(found(&answer), [("c1".to_owned(), 0.5)]);
+    assert!(answer.stderr.contains("1 case lies below --min-score 0.4"), "{answer:?}");
+    let answer = retrieve(&world, &["deploy", "--min-score", "0.9"]).ends(1);
+    assert!(answer.stdout.is_empty() && answer.stderr.contains("2 cases lie below"), "{answer:?}");
+    assert!(answer.stderr.contains("the best of them scores 0.5"), "{answer:?}");
+    for score in ["1.1", "-0.1", "nan"] {
+        retrieve(&world, &["deploy", "--min-score", score]).ends(2);
+    }
+}
+
+#[test]
+fn filters_come_before_ranking() {
+    let many: String = (0..2_000).map(|n| line(&format!("c{n:05}"), "deploy", 1.0, &[], n % 60)).collect();
+    let few: String = (0..3)
+        .map(|n| line(&format!("t{n}"), "deploy in the long way with other words", 0.0, &["rare", "x"], n))
+        .collect();
+    let world = World::with(JOURNAL, many + &few);
+    let ids =
+        |args: &[&str]| found(&retrieve(&world, args).ends(0)).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+    assert_eq!(ids(&["deploy", "--tag", "rare"]), ["t2", "t1", "t0"]);
+    assert_eq!(ids(&["deploy", "--tag", "rare", "--tag", "nope", "--any-tag"]), ["t2", "t1", "t0"]);
+    retrieve(&world, &["deploy", "--tag", "rare", "--tag", "nope"]).ends(1);
+    retrieve(&world, &["deploy", "--tag", "rare", "--only-success"]).ends(1);
+    retrieve(&world, &["deploy", "--since", "2026-03-02T00:00:00Z"]).ends(1);
+    assert_eq!(ids(&["deploy", "--tag", "rare", "--since", "2026-03-01T08:00:01Z"]), ["t2", "t1"]);
+}
+
+#[test]
+fn the_same_case_recorded_again_counts_as_one_under_folding() {
+    let text =
+        line("c1", "deploy", 1.0, &[], 1) + &line("c2", "deploy", 1.0, &[], 2) + &line("c3", "deploy", 1.0, &[], 3);
+    let world = World::with(JOURNAL, text + &line("c4", "deploy again", 1.0, &[], 4));
+    let answer = retrieve(&world, &["deploy", "--fold"]).ends(0).json();
+    let hits: Vec<(&str, u64)> = answer["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| (case["id"].as_str().unwrap(), case["times"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(hits, [("c3", 3), ("c4", 1)]);
+    assert_eq!(found(&retrieve(&world, &["deploy"]).ends(0)).len(), 4);
+}
+
+#[test]
+fn the_words_that_match_are_in_the_hit() {
+    let many: String = (0..200).map(|n| line(&format!("c{n:05}"), "deploy the service", 1.0, &[], n % 60)).collect();
+    let world = World::with(JOURNAL, many + &line("k", "deploy the Kraken", 1.0, &["db"], 1));
+    let answer = retrieve(&world, &["kraken deploy db nothing", "--explain", "-k", "1"]).ends(0).json();
+    let hit = &answer["cases"][0];
+    assert_eq!(hit["matched"], json!(["db", "deploy", "kraken"]));
+    assert_eq!(hit["rare"], json!(["db", "kraken"]));
+    assert!(retrieve(&world, &["deploy"]).ends(0).json()["cases"][0]["matched"].is_null());
+}
+
+#[test]
+fn a_text_may_come_through_a_pipe_and_may_look_like_a_flag() {
+    let world = World::with(JOURNAL, line("c1", "--tag deploy", 1.0, &[], 1));
+    assert_eq!(found(&world.run_with(&words("case retrieve - --json"), "deploy\n").ends(0)).len(), 1);
+    assert_eq!(found(&retrieve(&world, &["--", "--tag"]).ends(0)).len(), 1);
+    for text in ["", "a b c", "!? -"] {
+        let answer = world.run_with(&words("case retrieve - --json"), text).ends(1);
+        assert!(answer.stdout.is_empty() && answer.stderr.contains("no word"), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_damaged_bank_is_searched_as_far_as_it_can_be_read() {
+    let good: String = (0..6).map(|n| line(&format!("c{n}"), "deploy", 1.0, &[], n)).collect();
+    let torn = line("torn", "deploy", 1.0, &[], 1);
+    let world = World::with(JOURNAL, good + &torn[..40] + "\n").damaged();
+    let answer = retrieve(&world, &["deploy", "-k", "100"]).ends(3);
+    assert_eq!(found(&answer).len(), 6);
+    retrieve(&world, &["nothing"]).ends(3);
+    world.run(&words("case show c1")).ends(3);
+    world.run(&words("case delete nope")).ends(3);
+    world.run(&words("case record --task t1 --action a --outcome o")).ends(0);
+    assert_eq!(world.run(&words("case list --format id --damaged-ok")).ends(0).lines().len(), 7);
+}
+
+#[test]
+fn thirty_at_once_are_all_there() {
+    let world = World::new();
+    let ids: Vec<String> = thread::scope(|scope| {
+        let all: Vec<_> = (0..30)
+            .map(|n| {
+                let (world, n) = (&world, n.to_string());
+                scope.spawn(move || {
+                    world
+                        .run(&["case", "record", "--task", "flaky job", "--action", &n, "--outcome", "o"])
+                        .ends(0)
+                        .lines()
+                        .concat()
+                })
+            })
+            .collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let listed: BTreeSet<String> = world.run(&words("case list --format id")).ends(0).lines().into_iter().collect();
+    assert_eq!(listed, ids.into_iter().collect());
+    assert_eq!(listed.len(), 30);
+}
+
+/// The daemon's way, written down plainly: every case against the query, all sorted.
+fn plainly(cases: &[(String, String, f64, Vec<String>, u32)], query: &str, k: usize) -> Vec<(String, f64)> {
+    let set = |texts: &[&str]| -> BTreeSet<String> {
+        let runs = texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+        runs.filter(|run| run.len() > 1).map(str::to_lowercase).collect()
+    };
+    let query = set(&[query]);
+    let mut all: Vec<(f64, f64, u32, String)> = Vec::new();
+    for (id, task, reward, tags, second) in cases {
+        let texts: Vec<&str> = std::iter::once(task.as_str()).chain(tags.iter().map(String::as_str)).collect();
+        let own = set(&texts);
+        let common = query.intersection(&own).count();
+        if common > 0 {
+            let all_words = query.union(&own).count();
+            let score = f64::from(u32::try_from(common).unwrap()) / f64::from(u32::try_from(all_words).unwrap());
+            all.push((score, *reward, *second, id.clone()));
+        }
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(b.2.cmp(&a.2)).then(a.3.cmp(&b.3)));
+    all.into_iter().take(k).map(|(score, _, _, id)| (id, score)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bank_is_searched_as_a_plain_reading_of_it_is(
+        cases in prop::collection::vec(
+            (prop::collection::vec("[a-d]{1,2}|deploy|Größe|中文", 0..6), 0u8..4, prop::collection::vec("[a-d]{2}", 0..3), 0u32..60),
+            1..40,
+        ),
+        query in prop::collection::vec("[a-d]{1,2}|DEPLOY|größe|中文", 0..5),
+        k in 1usize..12,
+    ) {
+        let cases: Vec<(String, String, f64, Vec<String>, u32)> = cases
+            .into_iter()
+            .enumerate()
+            .map(|(n, (task, reward, tags, second))| (format!("c{n:03}"), task.join(" "), f64::from(reward) * 0.25, tags, second))
+            .collect();
+        let text: String = cases
+            .iter()
+            .map(|(id, task, reward, tags, second)| {
+                let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+                line(id, task, *reward, &tags, *second)
+            })
+            .collect();
+        let world = World::with(JOURNAL, text);
+        let query = query.join("-");
+        let answer = world.run_with(&["case", "retrieve", "-", "--json", "-k", &k.to_string()], &query);
+        let want = plainly(&cases, &query, k);
+        if want.is_empty() {
+            prop_assert_eq!(answer.status, 1);
+        } else {
+            prop_assert_eq!(found(&answer.ends(0)), want);
+        }
+    }
+}
