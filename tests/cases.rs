@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use cruxctl::retrieve;
+use cruxctl::retrieve::Words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -44,7 +44,9 @@ fn words_are_the_daemons() {
     for text in document("tokenize.json")["texts"].as_array().unwrap() {
         let want: BTreeSet<String> =
             text["tokens"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_owned()).collect();
-        assert_eq!(retrieve::words(text["text"].as_str().unwrap()), want, "{text}");
+        let words = Words::of(text["text"].as_str().unwrap());
+        assert_eq!(words.iter().map(str::to_owned).collect::<BTreeSet<_>>(), want, "{text}");
+        assert_eq!(words.len(), want.len());
     }
 }
 
@@ -186,7 +188,7 @@ fn the_id_that_record_prints_works_in_every_verb() {
     let id = world.run(&words("case record --task deploy --action a --outcome o")).ends(0).lines().concat();
     assert_eq!(world.run(&["case", "show", &id, "--json"]).ends(0).json()["id"], *id);
     assert_eq!(found(&retrieve(&world, &["deploy"]).ends(0)), [(id.clone(), 1.0)]);
-    assert_eq!(world.run(&words("case list --format id")).ends(0).lines(), [id.clone()]);
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines(), std::slice::from_ref(&id));
     let other = world.run(&words("case record --task deploy --action a --outcome o --json")).ends(0).json();
     assert!(other["recorded"][0]["id"].as_str().unwrap().starts_with("c_"), "{other}");
     world.run(&["case", "delete", &id]).ends(0);

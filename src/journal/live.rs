@@ -407,7 +407,16 @@ impl Live {
     pub fn spans(&self) -> io::Result<Vec<Span>> {
         let mut spans: Vec<Span> = match &self.base {
             None => self.rows.values().filter(|slim| slim.is_live()).map(|slim| slim.place.span()).collect(),
-            Some(_) => self.rows()?.iter().filter(|(_, row)| row.live).map(|(_, row)| row.place.span()).collect(),
+            Some(index) => {
+                let newer = self.changes().filter_map(|(_, row)| row.filter(|row| row.live));
+                let mut spans: Vec<Span> = newer.map(|row| row.place.span()).collect();
+                index.each_row(&mut |key, row| {
+                    if row.live && !self.rows.contains_key(&key) {
+                        spans.push(row.place.span());
+                    }
+                })?;
+                spans
+            }
         };
         spans.sort_unstable_by_key(|span| span.offset);
         Ok(spans)

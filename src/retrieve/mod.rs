@@ -1,35 +1,68 @@
 //! Which cases are like a text: words, similarity, order. Pure; it knows neither files nor journals.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-/// The words of a text as the daemon sees them: runs of alphanumeric characters of at least two bytes, in lower case.
-#[must_use]
-pub fn words(text: &str) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
-    add_words(text, &mut words);
-    words
+/// The words of a text, each once, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words<'t>(Vec<Cow<'t, str>>);
+
+impl<'t> Words<'t> {
+    /// The words of a text as the daemon sees them: runs of alphanumeric characters of at least two bytes, in lower case.
+    #[must_use]
+    pub fn of(text: &'t str) -> Words<'t> {
+        Words::of_all(std::iter::once(text))
+    }
+
+    /// The words that a case is found by: those of its task and of each tag.
+    #[must_use]
+    pub fn of_case<T: AsRef<str>>(task: &'t str, tags: &'t [T]) -> Words<'t> {
+        Words::of_all(std::iter::once(task).chain(tags.iter().map(AsRef::as_ref)))
+    }
+
+    fn of_all(texts: impl Iterator<Item = &'t str>) -> Words<'t> {
+        let runs = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric())).filter(|run| run.len() >= 2);
+        let mut words: Vec<Cow<'t, str>> = runs.map(lower).collect();
+        words.sort_unstable();
+        words.dedup();
+        Words(words)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The words, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|word| &**word)
+    }
+
+    /// Whether a word is among them.
+    #[must_use]
+    pub fn has(&self, word: &str) -> bool {
+        self.0.binary_search_by(|own| (**own).cmp(word)).is_ok()
+    }
 }
 
-/// The words that a case is found by: those of its task and of each tag.
-#[must_use]
-pub fn words_of<T: AsRef<str>>(task: &str, tags: &[T]) -> BTreeSet<String> {
-    let mut words = words(task);
-    tags.iter().for_each(|tag| add_words(tag.as_ref(), &mut words));
-    words
+fn lower(run: &str) -> Cow<'_, str> {
+    let is_lower = run.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    if is_lower { Cow::Borrowed(run) } else { Cow::Owned(run.to_lowercase()) }
 }
 
-fn add_words(text: &str, words: &mut BTreeSet<String>) {
-    let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| run.len() >= 2);
-    words.extend(runs.map(str::to_lowercase));
-}
-
-/// How much two sets of words have in common, from 0 to 1: the Jaccard index.
+/// How much two texts have in common, from 0 to 1: the Jaccard index of their words.
 #[must_use]
-pub fn similarity(query: &BTreeSet<String>, case: &BTreeSet<String>) -> f64 {
-    let common = query.intersection(case).count();
+pub fn similarity(query: &Words<'_>, case: &Words<'_>) -> f64 {
+    let common = query.iter().filter(|word| case.has(word)).count();
     let all = query.len() + case.len() - common;
     if all == 0 { 0.0 } else { ratio(common, all) }
 }

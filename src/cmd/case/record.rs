@@ -10,7 +10,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::render::{Format, Group, Value};
-use crate::retrieve;
+use crate::retrieve::Words;
 use crate::store::case::{self, Case, JOURNAL};
 
 /// Arguments of `case record`.
@@ -116,7 +116,7 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
             .printer
             .warn(&format!("the reward {} is outside 0 to 1: {clamped} is recorded", document.reward), &[]);
     }
-    if retrieve::words_of(&document.task, &document.tags).is_empty() {
+    if Words::of_case(&document.task, &document.tags).is_empty() {
         let text = "neither the task nor the tags have a word of two letters or more: nothing will find this case";
         context.printer.warn(text, &[]);
     }

@@ -1,6 +1,6 @@
 //! `cruxctl case retrieve`: precedents for a task.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use clap::Args;
 
@@ -9,7 +9,7 @@ use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
 use crate::render::{Group, Value};
-use crate::retrieve::{self, Best, Rank};
+use crate::retrieve::{self, Best, Rank, Words};
 use crate::store::case::{Case, JOURNAL};
 
 /// The longest text that is looked for.
@@ -85,7 +85,7 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         }
         text => text.to_owned(),
     };
-    let query = retrieve::words(&text);
+    let query = Words::of(&text);
     let mut table = context.table(&JOURNAL, true)?;
     let most = usize::try_from(args.top).unwrap_or(usize::MAX);
     let mut best: Best<Hit> = Best::new(most);
@@ -95,8 +95,8 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
     let spans = table.spans()?;
     table.opened.each(&spans, &mut |span, line| {
         let Some(case) = Case::read(line) else { return Err(table.distrust()) };
-        let words = retrieve::words_of(&case.task, &case.tags);
-        let matched: BTreeSet<&str> = query.iter().filter(|word| words.contains(*word)).map(String::as_str).collect();
+        let words = Words::of_case(&case.task, &case.tags);
+        let matched: Vec<&str> = query.iter().filter(|word| words.has(word)).collect();
         cases += 1;
         if args.explain {
             matched.iter().for_each(|word| *frequency.entry(word).or_default() += 1);
