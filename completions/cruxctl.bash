@@ -40,6 +40,9 @@ _cruxctl() {
             cruxctl__subcmd__case,help)
                 cmd="cruxctl__subcmd__case__subcmd__help"
                 ;;
+            cruxctl__subcmd__case,import)
+                cmd="cruxctl__subcmd__case__subcmd__import"
+                ;;
             cruxctl__subcmd__case,list)
                 cmd="cruxctl__subcmd__case__subcmd__list"
                 ;;
@@ -57,6 +60,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__case__subcmd__help,help)
                 cmd="cruxctl__subcmd__case__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__case__subcmd__help,import)
+                cmd="cruxctl__subcmd__case__subcmd__help__subcmd__import"
                 ;;
             cruxctl__subcmd__case__subcmd__help,list)
                 cmd="cruxctl__subcmd__case__subcmd__help__subcmd__list"
@@ -90,6 +96,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__help__subcmd__case,delete)
                 cmd="cruxctl__subcmd__help__subcmd__case__subcmd__delete"
+                ;;
+            cruxctl__subcmd__help__subcmd__case,import)
+                cmd="cruxctl__subcmd__help__subcmd__case__subcmd__import"
                 ;;
             cruxctl__subcmd__help__subcmd__case,list)
                 cmd="cruxctl__subcmd__help__subcmd__case__subcmd__list"
@@ -276,7 +285,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__case)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help record retrieve show list delete help"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help record import retrieve show list delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -350,7 +359,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__case__subcmd__help)
-            opts="record retrieve show list delete help"
+            opts="record import retrieve show list delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -378,6 +387,20 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__case__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__case__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -440,6 +463,43 @@ _cruxctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__case__subcmd__import)
+            opts="-0 -q -h --atomic --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -711,7 +771,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__case)
-            opts="record retrieve show list delete"
+            opts="record import retrieve show list delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -725,6 +785,20 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__case__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__case__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

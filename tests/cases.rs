@@ -323,6 +323,66 @@ fn thirty_at_once_are_all_there() {
     assert_eq!(listed.len(), 30);
 }
 
+const GOOD: &str = "{\"task\":\"deploy it\",\"action\":\"a\",\"outcome\":\"o\"}\n";
+
+#[test]
+fn an_import_names_each_bad_line_and_loses_none_of_the_others() {
+    let text = [GOOD, "\n", "{\n", GOOD, "{\"task\":1}\n", "  \r\n", GOOD.trim_end()].concat();
+    let world = World::new();
+    let answer = world.run_with(&words("case import --format plain"), &text).ends(2);
+    let numbers: Vec<String> =
+        answer.lines().iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect();
+    assert_eq!(numbers, ["1", "4", "7"]);
+    assert!(
+        answer.stderr.contains("line 3 is not imported") && answer.stderr.contains("line 5 is not"),
+        "{answer:?}"
+    );
+    let ids = world.run(&words("case list --format id")).ends(0).lines();
+    assert_eq!(ids.len(), 3);
+    // All or none.
+    let answer = world.run_with(&words("case import --atomic"), &text).ends(2);
+    assert!(
+        answer.stdout.is_empty() && answer.stderr.contains("2 lines cannot be imported, so nothing was"),
+        "{answer:?}"
+    );
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines(), ids);
+    world.run_with(&words("case import --atomic"), GOOD.repeat(5)).ends(0);
+    world.run_with(&words("case import"), "").ends(0);
+    world.run_with(&words("case import nowhere.jsonl"), "").ends(7);
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 8);
+}
+
+#[test]
+fn what_was_exported_is_imported_as_it_was_and_once() {
+    let old = bank();
+    let exported = old.run(&words("journal export cases")).ends(0).text();
+    let world = World::new();
+    world.run_with(&words("case import"), &exported).ends(0);
+    assert_eq!(world.run(&words("journal export cases")).ends(0).text(), exported);
+    let answer = world.run_with(&words("case import --format id"), &exported).ends(2);
+    assert!(answer.stdout.is_empty() && answer.stderr.contains("there is a case"), "{answer:?}");
+    assert_eq!(world.run(&words("journal export cases")).ends(0).text(), exported);
+    let twice = GOOD.replace("{", "{\"case_id\":\"mine\",").repeat(2);
+    let answer = world.run_with(&words("case import --format id"), &twice).ends(2);
+    assert_eq!(answer.lines(), ["mine"]);
+    world.run_with(&words("case import --atomic"), twice.replace("mine", "other")).ends(2);
+    world.run(&words("case show other")).ends(1);
+    let record = GOOD.replace("{", "{\"case_id\":\"mine\",");
+    world.run_with(&words("case record"), record).ends(2);
+}
+
+#[test]
+fn a_long_import_is_written_in_pieces_and_synced_once_at_the_end() {
+    let long = GOOD.replace("\"o\"", &format!("\"{}\"", "x".repeat(100_000)));
+    let world = World::new();
+    let traced =
+        world.traced(&["-e", "trace=write,fdatasync"], &["case", "import", "--format", "id"], &long.repeat(100));
+    assert_eq!(traced.answer.status, 0, "{traced:?}");
+    let (writes, syncs) = (traced.places("write", "/cases.jsonl>"), traced.places("fdatasync", "/cases.jsonl>"));
+    assert!(writes.len() > 1 && syncs.len() == 1 && syncs[0] > writes[writes.len() - 1], "{writes:?} {syncs:?}");
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 100);
+}
+
 /// The daemon's way, written down plainly: every case against the query, all sorted.
 fn plainly(cases: &[(String, String, f64, Vec<String>, u32)], query: &str, k: usize) -> Vec<(String, f64)> {
     let set = |texts: &[&str]| -> BTreeSet<String> {

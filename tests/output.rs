@@ -31,8 +31,8 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal export sessions", "", "id"),
 ];
 
-/// Verbs whose answer is a file's text, whatever the format, or an id that is another one each time.
-const TEXTS: &[&str] = &["completions", "man", "case record"];
+/// Verbs whose answer is a file's text, whatever the format, or ids that are others each time.
+const TEXTS: &[&str] = &["completions", "man", "case record", "case import"];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 

@@ -967,6 +967,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "journal check",
         "case record --task t1 --action a --outcome o",
         "case delete c1",
+        "case import cases",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -979,6 +980,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     let with_both = || {
         let world = with_expired();
         world.write("cases.jsonl", case);
+        fs::write(world.beside("cases"), "{\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\"}\n").unwrap();
         world
     };
     let journals = |world: &World| [world.read("sessions.jsonl"), world.read("cases.jsonl")];
@@ -1003,6 +1005,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         assert_eq!(journals(&real) == journal, idle, "{line}");
     }
     let nowhere = World::new();
+    fs::copy(world.beside("cases"), nowhere.beside("cases")).unwrap();
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
         let wants_one = ["delete", "archive"].iter().any(|verb| line.contains(verb));

@@ -69,6 +69,16 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "cruxctl case import",
+        &[
+            (
+                "Take over the cases of another directory",
+                "cruxctl journal export cases --data-dir old | cruxctl case import",
+            ),
+            ("All of them or none", "cruxctl case import --atomic CASES.jsonl"),
+        ],
+    ),
+    (
         "cruxctl case retrieve",
         &[
             (

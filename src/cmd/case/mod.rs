@@ -1,6 +1,7 @@
 //! `cruxctl case`: what was done, how it turned out, and what worked before. One file a verb; `show` and `delete`
 //! share one.
 
+pub mod import;
 pub mod list;
 pub mod one;
 pub mod record;
@@ -29,6 +30,12 @@ pub enum Verb {
     /// perhaps context, success (true), reward (1.0), tags and source_receipt. The command succeeds only when the
     /// record is on disk and was read back. A reward outside 0 to 1 is moved to the nearer end, with a warning.
     Record(record::Record),
+    /// Record many cases at once, one JSON object a line
+    ///
+    /// Each line is a document as `case record` takes it. A line that is no case is named by its number, and keeps none
+    /// of the others out; then the exit status is 2. Cases that were exported keep their case_id and created_at; an id
+    /// that is there already is refused. The command succeeds only when all are on disk.
+    Import(import::Import),
     /// Find the cases that are most like a task
     ///
     /// Cases are compared by their words, those of the task and of the tags, in the daemon's way: the score is the
@@ -92,6 +99,7 @@ impl Wanted<'_> {
 pub fn run(context: &mut Context, args: CaseArgs) -> Result<()> {
     match args.verb {
         Verb::Record(args) => record::run(context, args),
+        Verb::Import(args) => import::run(context, &args),
         Verb::Retrieve(args) => retrieve::run(context, &args),
         Verb::Show(args) => one::show(context, &args),
         Verb::List(args) => list::run(context, &args),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Deserialize;
 
@@ -11,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::render::{Format, Group, Value};
 use crate::retrieve::Words;
-use crate::store::case::{self, Case, JOURNAL};
+use crate::store::case::{self as cases, Case, JOURNAL};
 
 /// Arguments of `case record`.
 #[derive(Args, Debug)]
@@ -50,9 +51,9 @@ pub const RECORDED: &[Group] =
     &[Group { name: "recorded", one: "case", columns: &["id", "offset", "dry_run"], shown: &[], blocks: false }];
 
 /// A case as it is given.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+pub(super) struct Document {
     task: String,
     action: String,
     outcome: String,
@@ -64,6 +65,13 @@ struct Document {
     #[serde(default)]
     tags: Vec<String>,
     source_receipt: Option<String>,
+    /// The id, where the case has one already; only an import keeps it.
+    pub(super) case_id: Option<String>,
+    /// The time, where the case has one already; only an import keeps it.
+    pub(super) created_at: Option<String>,
+    /// How often it was used again, as a case that was exported says; it is not kept.
+    #[serde(rename = "times_reused")]
+    _times_reused: Option<serde::de::IgnoredAny>,
 }
 
 fn yes() -> bool {
@@ -76,36 +84,24 @@ fn best() -> f64 {
 
 impl Document {
     /// Reads a document; `name` is where it comes from.
-    fn read(text: &[u8], name: &str) -> Result<Document> {
+    pub(super) fn read(text: &[u8], name: &str) -> Result<Document> {
         serde_json::from_slice(text).map_err(|error| {
             let (code, what) = match error.classify() {
                 serde_json::error::Category::Data => (Code::UsageDocument, "is no case"),
                 _ => (Code::UsageNotJson, "is not one JSON value"),
             };
             Error::new(code, format!("{name} {what}: {error}"))
-                .hint("echo '{\"task\":\"T\",\"action\":\"A\",\"outcome\":\"O\"}' | cruxctl case record")
         })
     }
 }
 
-/// Runs the verb.
-pub fn run(context: &mut Context, args: Record) -> Result<()> {
-    let document = match args.task {
-        Some(task) => Document {
-            task,
-            action: args.action.unwrap_or_default(),
-            outcome: args.outcome.unwrap_or_default(),
-            context: args.context,
-            success: !args.failed,
-            reward: args.reward.unwrap_or_else(best),
-            tags: args.tags,
-            source_receipt: args.source_receipt,
-        },
-        None => {
-            let hint = "give the case by flags: cruxctl case record --task T --action A --outcome O";
-            Document::read(&input::document("the case", append::LONGEST_RECORD, hint)?, "standard input")?
-        }
-    };
+/// The case that a document describes, recorded at `created_at`.
+pub(super) fn case<'a>(
+    context: &mut Context,
+    document: Document,
+    id: Cow<'a, str>,
+    created_at: DateTime<Utc>,
+) -> Result<Case<'a>> {
     if !document.reward.is_finite() {
         let message = format!("a reward is a number from 0 to 1, and {} is none", document.reward);
         return Err(Error::new(Code::UsageDocument, message));
@@ -120,9 +116,8 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
         let text = "neither the task nor the tags have a word of two letters or more: nothing will find this case";
         context.printer.warn(text, &[]);
     }
-    let id = case::new_id(env::random()?);
-    let new = Case {
-        id: Cow::Borrowed(&id),
+    Ok(Case {
+        id,
         task: document.task.into(),
         context: document.context.map(Cow::Owned),
         action: document.action.into(),
@@ -132,9 +127,39 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
         reward: clamped as f32,
         tags: document.tags.into_iter().map(Cow::Owned).collect(),
         source_receipt: document.source_receipt.map(Cow::Owned),
-        created_at: context.env.now(),
+        created_at,
         times_reused: 0,
+    })
+}
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: Record) -> Result<()> {
+    let document = match args.task {
+        Some(task) => Document {
+            task,
+            action: args.action.unwrap_or_default(),
+            outcome: args.outcome.unwrap_or_default(),
+            context: args.context,
+            success: !args.failed,
+            reward: args.reward.unwrap_or_else(best),
+            tags: args.tags,
+            source_receipt: args.source_receipt,
+            ..Document::default()
+        },
+        None => {
+            let hint = "give the case by flags: cruxctl case record --task T --action A --outcome O";
+            let text = input::document("the case", append::LONGEST_RECORD, hint)?;
+            let document = Document::read(&text, "standard input").map_err(|error| error.hint(hint))?;
+            if document.case_id.is_some() || document.created_at.is_some() {
+                let message = "a new case gets an id and a time of its own; standard input has case_id or created_at";
+                return Err(Error::new(Code::UsageDocument, message).hint("cruxctl case import"));
+            }
+            document
+        }
     };
+    let id = cases::new_id(env::random()?);
+    let now = context.env.now();
+    let new = case(context, document, Cow::Borrowed(&id), now)?;
     let line = new.line();
     append::check_length(&JOURNAL, &line)?;
     let mut offset = None;
