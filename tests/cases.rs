@@ -151,6 +151,8 @@ fn documents_are_taken_whole_or_not_at_all() {
         ("", "usage.not_json"),
         ("{", "usage.not_json"),
         ("[1]", "usage.document"),
+        ("[\"deploy it\",\"a\",\"o\",null,true,1.0,[],null]", "usage.document"),
+        ("{\"task\":\"tt\",\"action\":\"a\",\"outcome\":\"o\",\"reward\":1e400}", "usage.document"),
         ("{\"task\":\"t\",\"action\":\"a\"}", "usage.document"),
         ("{\"task\":1,\"action\":\"a\",\"outcome\":\"o\"}", "usage.document"),
         ("{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\"rewards\":1}", "usage.document"),
@@ -169,7 +171,7 @@ fn a_reward_is_between_0_and_1_or_moved_there_or_refused() {
     let record = |reward: &str| {
         world.run(&["case", "record", "--task", "t1", "--action", "a", "--outcome", "o", "--reward", reward])
     };
-    for (given, kept) in [("1.5", "1.0"), ("-3", "0.0"), ("1e39", "1.0"), ("0.30000001", "0.3")] {
+    for (given, kept) in [("1.5", "1.0"), ("-3", "0.0"), ("-.5", "0.0"), ("1e39", "1.0"), ("0.30000001", "0.3")] {
         let answer = record(given).ends(0);
         let id = answer.lines().concat();
         let shown = world.run(&["case", "show", &id, "--format", "plain"]).ends(0).text();
@@ -179,7 +181,11 @@ fn a_reward_is_between_0_and_1_or_moved_there_or_refused() {
     for given in ["nan", "inf", "-inf", "much"] {
         assert_eq!(record(given).status, 2, "{given}");
     }
-    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 4);
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 5);
+    let id = record("-0").ends(0).lines().concat();
+    assert!(String::from_utf8(world.read(JOURNAL)).unwrap().contains(&format!(
+        "{id}\",\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\",\"success\":true,\"reward\":0.0,"
+    )));
 }
 
 #[test]
@@ -280,9 +286,12 @@ fn a_text_may_come_through_a_pipe_and_may_look_like_a_flag() {
     let world = World::with(JOURNAL, line("c1", "--tag deploy", 1.0, &[], 1));
     assert_eq!(found(&world.run_with(&words("case retrieve - --json"), "deploy\n").ends(0)).len(), 1);
     assert_eq!(found(&retrieve(&world, &["--", "--tag"]).ends(0)).len(), 1);
+    retrieve(&world, &["--frobnicate"]).ends(2);
+    world.run(&words("case record --task -x1 --action --a --outcome -o --tag -t2")).ends(0);
+    assert_eq!(found(&retrieve(&world, &["--", "-x1"]).ends(0)).len(), 1);
     for text in ["", "a b c", "!? -"] {
         let answer = world.run_with(&words("case retrieve - --json"), text).ends(1);
-        assert!(answer.stdout.is_empty() && answer.stderr.contains("no word"), "{answer:?}");
+        assert!(answer.stdout.is_empty() && answer.stderr.contains("no word that counts"), "{answer:?}");
     }
 }
 

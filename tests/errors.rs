@@ -31,7 +31,7 @@ given! {
         World::new().run(&words("session get nope --json"))
     };
     a_case_that_is_not_there_is_no_case: NoCase, "nope", || World::new().run(&words("case show nope --json"));
-    a_task_that_nothing_is_like_is_no_match: NoMatch, "no case has any of the 1 word", || {
+    a_task_that_nothing_is_like_is_no_match: NoMatch, "no case has the word", || {
         World::new().run(&words("case retrieve deploy --json"))
     };
     a_document_with_a_member_too_many_is_usage_document: UsageDocument, "rewards", || {

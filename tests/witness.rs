@@ -582,6 +582,24 @@ fn an_index_of_other_bytes_is_dropped_by_a_check() {
 }
 
 #[test]
+fn what_was_read_of_a_file_that_is_replaced_meanwhile_is_not_kept() {
+    use cruxctl::journal::files::DataDir;
+    use cruxctl::journal::table::Table;
+    use cruxctl::store::session::JOURNAL as SESSIONS;
+
+    let last = session_line("gone", "1") + "\n{\"op\":\"delete\",\"session_id\":\"gone\"}\n";
+    let world = World::with(JOURNAL, long() + &last);
+    let dir = DataDir { root: world.dir(), boot: Some([1; 16]), clock: None };
+    let mut reader = Table::open(&dir, &SESSIONS, true).unwrap();
+    world.run(&words("journal compact sessions")).ends(0);
+    reader.keep();
+    drop(reader);
+    world.run_with(&words("session put more"), format!("\"{}\"", "y".repeat(3_000))).ends(0);
+    assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact");
+    world.run(&words("journal compact sessions")).ends(0);
+}
+
+#[test]
 fn a_repair_of_a_file_that_lacks_ids_keeps_the_witness() {
     let lines = lines_of(JOURNAL);
     let world = validated(JOURNAL, &text_of(&lines));

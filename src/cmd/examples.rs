@@ -64,7 +64,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "Record what did not, from a script",
-                "jq -n '{task:\"t\",action:\"a\",outcome:\"o\",success:false,reward:0}' | cruxctl case record",
+                "jq -n '{task:\"deploy\",action:\"a\",outcome:\"o\",success:false,reward:0}' | cruxctl case record",
             ),
         ],
     ),

@@ -236,6 +236,9 @@ fn keep(
         Err(error) if options.accept => return Err(error),
         Err(_) => return Ok(notes),
     };
+    if !options.accept && opened.file.is_some() && !opened.is_there() {
+        return Ok(notes);
+    }
     match outcome.keep(dir, journal, opened, found, options.accept, &lock) {
         Err(error) if options.accept => return Err(error),
         Err(error) => notes.push(error.message),

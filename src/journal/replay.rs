@@ -267,6 +267,15 @@ impl Opened {
             && self.ends_open().is_ok_and(|open| !open)
     }
 
+    /// Whether the file that was opened is still the journal. A compaction puts another in its place: what was read of
+    /// the old one says nothing about that.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        let there =
+            self.file.as_ref().and_then(|file| Some((file.metadata().ok()?, std::fs::metadata(&self.path).ok()?)));
+        there.is_some_and(|(opened, there)| (opened.dev(), opened.ino()) == (there.dev(), there.ino()))
+    }
+
     /// The same file as it is now, for the holder of the lock.
     pub fn again(&self, dir: &DataDir, journal: &Journal, lock: &Lock) -> Result<Opened> {
         let Some(file) = &self.file else { return open_locked(dir, journal, lock) };

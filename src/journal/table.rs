@@ -121,6 +121,9 @@ impl Table {
             return (!self.dir.can_make(&folder))
                 .then_some("no index can be kept here, so every command reads the whole journal");
         };
+        if !self.opened.is_there() {
+            return None;
+        }
         match self.live.base() {
             None => drop(index::build(&self.dir, self.journal, &self.opened, &self.live, &self.seen, &lock)),
             Some(_) => index::catch_up(&self.dir, self.journal, &self.opened, &lock),
@@ -133,6 +136,7 @@ impl Table {
     /// Keeps the beginnings of a witness. One that cannot be kept is no worse than none.
     fn keep_witness(&mut self, lock: &Lock) {
         if let Some(builder) = self.witness.take().filter(|builder| !builder.is_empty())
+            && self.opened.is_there()
             && witness::still(&self.dir, self.journal, &Found::Nothing)
         {
             let _ = builder.replace(lock);

@@ -932,6 +932,9 @@ pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
 
 fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) -> Result<()> {
     let failed = |e: io::Error| Error::io("write", &path(dir, journal), &e);
+    if !opened.is_there() {
+        return Ok(());
+    }
     let (end, witness) = match open_as(dir, journal, true) {
         Found::Witness(witness) => {
             let end = witness.end().map_err(failed)?;

@@ -122,7 +122,7 @@ impl<'a> Case<'a> {
 
 /// A reward's number as the daemon holds it: a 32-bit float.
 fn reward(number: &[u8]) -> Option<f32> {
-    // The daemon's own reader; what it does not read, a number beyond a 64-bit float, is infinite as well.
+    // As the daemon does it. It loses a line with a number beyond a 64-bit float; here that is infinite as well.
     serde_json::from_slice(number).ok().or_else(|| std::str::from_utf8(number).ok()?.parse().ok())
 }
 

@@ -1,6 +1,6 @@
 //! `cruxctl case list`: what is there.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use clap::{Args, ValueEnum};
 
@@ -120,7 +120,7 @@ fn sorted(table: &Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     match sort {
         Sort::Recorded => {}
         Sort::Created => keyed.sort_by_key(|key| Reverse(key.0)),
-        Sort::Reward => keyed.sort_by(|a, b| b.1.total_cmp(&a.1)),
+        Sort::Reward => keyed.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal)),
         Sort::Id => keyed.sort_by(|a, b| a.2.cmp(&b.2)),
     }
     Ok(keyed.into_iter().map(|(.., span)| span).collect())

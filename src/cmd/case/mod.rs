@@ -97,6 +97,9 @@ impl Wanted<'_> {
 
 /// Runs a verb.
 pub fn run(context: &mut Context, args: CaseArgs) -> Result<()> {
+    if context.typed_agent.is_some() {
+        context.printer.note("cases belong to no agent: --agent changes nothing here");
+    }
     match args.verb {
         Verb::Record(args) => record::run(context, args),
         Verb::Import(args) => import::run(context, &args),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::journal::append;
+use crate::journal::{append, json};
 use crate::render::{Format, Group, Value};
 use crate::retrieve::Words;
 use crate::store::case::{self as cases, Case, JOURNAL};
@@ -18,28 +18,28 @@ use crate::store::case::{self as cases, Case, JOURNAL};
 #[derive(Args, Debug)]
 pub struct Record {
     /// What was to be done
-    #[arg(long, value_name = "TEXT", requires_all = ["action", "outcome"])]
+    #[arg(long, value_name = "TEXT", requires_all = ["action", "outcome"], allow_hyphen_values = true)]
     pub task: Option<String>,
     /// What was done
-    #[arg(long, value_name = "TEXT", requires = "task")]
+    #[arg(long, value_name = "TEXT", requires = "task", allow_hyphen_values = true)]
     pub action: Option<String>,
     /// How it turned out
-    #[arg(long, value_name = "TEXT", requires = "task")]
+    #[arg(long, value_name = "TEXT", requires = "task", allow_hyphen_values = true)]
     pub outcome: Option<String>,
     /// Under which circumstances
-    #[arg(long, value_name = "TEXT", requires = "task")]
+    #[arg(long, value_name = "TEXT", requires = "task", allow_hyphen_values = true)]
     pub context: Option<String>,
     /// It did not turn out well
     #[arg(long, requires = "task")]
     pub failed: bool,
     /// How well it turned out, from 0 to 1 [default: 1]
-    #[arg(long, value_name = "N", requires = "task", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", requires = "task", allow_hyphen_values = true)]
     pub reward: Option<f64>,
     /// A tag; may be given more than once
-    #[arg(long = "tag", value_name = "TAG", requires = "task")]
+    #[arg(long = "tag", value_name = "TAG", requires = "task", allow_hyphen_values = true)]
     pub tags: Vec<String>,
     /// The receipt of the run
-    #[arg(long, value_name = "TEXT", requires = "task")]
+    #[arg(long, value_name = "TEXT", requires = "task", allow_hyphen_values = true)]
     pub source_receipt: Option<String>,
     /// Say what would be done and do nothing
     #[arg(long)]
@@ -85,10 +85,14 @@ fn best() -> f64 {
 impl Document {
     /// Reads a document; `name` is where it comes from.
     pub(super) fn read(text: &[u8], name: &str) -> Result<Document> {
+        let value = json::whole(text, 0);
+        if value.is_ok() && !text.trim_ascii_start().starts_with(b"{") {
+            return Err(Error::new(Code::UsageDocument, format!("{name} is no JSON object")));
+        }
         serde_json::from_slice(text).map_err(|error| {
-            let (code, what) = match error.classify() {
-                serde_json::error::Category::Data => (Code::UsageDocument, "is no case"),
-                _ => (Code::UsageNotJson, "is not one JSON value"),
+            let (code, what) = match value {
+                Ok(_) => (Code::UsageDocument, "is no case"),
+                Err(_) => (Code::UsageNotJson, "is not one JSON value"),
             };
             Error::new(code, format!("{name} {what}: {error}"))
         })
@@ -106,14 +110,16 @@ pub(super) fn case<'a>(
         let message = format!("a reward is a number from 0 to 1, and {} is none", document.reward);
         return Err(Error::new(Code::UsageDocument, message));
     }
-    let clamped = document.reward.clamp(0.0, 1.0);
+    // What is added makes a zero of a negative zero.
+    let clamped = document.reward.clamp(0.0, 1.0) + 0.0;
     if clamped != document.reward {
         context
             .printer
             .warn(&format!("the reward {} is outside 0 to 1: {clamped} is recorded", document.reward), &[]);
     }
     if Words::of_case(&document.task, &document.tags).is_empty() {
-        let text = "neither the task nor the tags have a word of two letters or more: nothing will find this case";
+        let text =
+            "neither the task nor the tags have a word that counts (two bytes or more): nothing finds this case";
         context.printer.warn(text, &[]);
     }
     Ok(Case {
@@ -163,7 +169,9 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
     let line = new.line();
     append::check_length(&JOURNAL, &line)?;
     let mut offset = None;
-    if !args.dry_run {
+    if args.dry_run {
+        context.table(&JOURNAL, false)?;
+    } else {
         let (lock, table) = context.locked(&JOURNAL)?;
         offset = context.append(&lock, table, &[line])?.spans.first().map(|span| span.offset);
     }

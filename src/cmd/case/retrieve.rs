@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clap::Args;
 
 use super::Filter;
-use crate::cmd::{Context, input, plural};
+use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
 use crate::render::{Group, Value};
@@ -22,7 +22,7 @@ const RARE: u64 = 100;
 #[derive(Args, Debug)]
 pub struct Retrieve {
     /// The task, in words; - reads it from standard input
-    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(value_name = "TEXT")]
     pub text: String,
     /// How many cases, from 1 to 100
     #[arg(short = 'k', long = "top", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
@@ -141,9 +141,14 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         context.printer.note(&text);
     }
     if found.is_empty() {
+        let filter = &args.filter;
+        let filtered = filter.only_success || filter.since.is_some() || !filter.tags.is_empty();
+        let and = if filtered { " and passes the filters" } else { "" };
         let message = match query.len() {
-            0 => "the text has no word of two letters or more".to_owned(),
-            words => format!("no case has any of the {} and passes the filters", plural(words as u64, "word")),
+            0 => "the text has no word that counts (two bytes or more)".to_owned(),
+            _ if below > 0 => "no case reaches --min-score".to_owned(),
+            1 => format!("no case has the word{and}"),
+            words => format!("no case has any of the {words} words{and}"),
         };
         return Err(Error::new(Code::NoMatch, message));
     }
