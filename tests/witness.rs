@@ -523,6 +523,19 @@ fn a_copy_in_its_place_is_held_against_it_as_the_file_itself() {
 }
 
 #[test]
+fn a_copy_does_not_cost_what_lies_behind_a_damaged_end() {
+    let world = validated(JOURNAL, &many(0, 8_000));
+    let mut bytes = fs::read(witness_of(&world)).unwrap();
+    let last = *blocks(&bytes).last().unwrap();
+    bytes[last + 70] ^= 0x55;
+    fs::write(witness_of(&world), &bytes).unwrap();
+    world.write("copy", world.read(JOURNAL));
+    fs::rename(world.dir().join("copy"), world.dir().join(JOURNAL)).unwrap();
+    world.run_with(&words("session put more"), "1").ends(0);
+    assert_eq!(fs::read(witness_of(&world)).unwrap()[64..], bytes[64..]);
+}
+
+#[test]
 fn a_file_that_has_nothing_of_what_was_there_is_no_compaction() {
     for text in [text_of(&lines_of(JOURNAL)), long()] {
         let world = validated(JOURNAL, &text);

@@ -29,14 +29,8 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
             (Box::new(file), path.display().to_string())
         }
         _ => {
-            let stdin = io::stdin();
-            if stdin.is_terminal() {
-                let message = "the state is read from standard input, and that is a terminal";
-                let hint =
-                    "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
-                return Err(Error::new(Code::UsageArguments, message).hint(hint));
-            }
-            (Box::new(stdin), "standard input".to_owned())
+            let hint = "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
+            (Box::new(piped("the state is", hint)?), "standard input".to_owned())
         }
     };
     let mut intake = Intake { most, ..Intake::default() };
@@ -94,15 +88,21 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
     Ok(State { text, daemon_loses })
 }
 
-/// Reads all of standard input, at most `most` bytes. `what` it is and a `hint` are told where that is a terminal.
-pub fn document(what: &str, most: u64, hint: &str) -> Result<Vec<u8>> {
+/// Standard input, which may not be a terminal: nobody there knows that they are waited for. `what` is read, with its
+/// verb.
+pub fn piped(what: &str, hint: &str) -> Result<io::Stdin> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let message = format!("{what} is read from standard input, and that is a terminal");
+        let message = format!("{what} read from standard input, and that is a terminal");
         return Err(Error::new(Code::UsageArguments, message).hint(hint));
     }
+    Ok(stdin)
+}
+
+/// Reads all of standard input, at most `most` bytes. `what` it is and a `hint` are told where that is a terminal.
+pub fn document(what: &str, most: u64, hint: &str) -> Result<Vec<u8>> {
     let mut text = Vec::new();
-    stdin.take(most + 1).read_to_end(&mut text).map_err(|error| {
+    piped(&format!("{what} is"), hint)?.take(most + 1).read_to_end(&mut text).map_err(|error| {
         Error::new(Code::EnvironmentStdin, format!("cannot read standard input: {}", plain(&error)))
     })?;
     if text.len() as u64 > most {

@@ -231,6 +231,22 @@ impl Context {
         Ok((lock, table))
     }
 
+    /// The same for a change of what is there; without the lock where nothing will be written.
+    pub fn for_change(&mut self, journal: &'static Journal, dry_run: bool) -> Result<(Option<Lock>, Table)> {
+        if dry_run || !self.has_dir()? {
+            return Ok((None, self.table(journal, false)?));
+        }
+        let (lock, table) = self.locked(journal)?;
+        Ok((Some(lock), table))
+    }
+
+    /// Marks that a writing verb's "no" came from a damaged journal: it may be wrong.
+    pub fn doubt_no(&mut self, table: &Table) {
+        if table.is_damaged() && !self.damaged_ok {
+            self.mark(Code::DamagedJournal.kind().status());
+        }
+    }
+
     /// Appends records behind the lock, and says what happened on the way.
     pub fn append(&mut self, lock: &Lock, table: Table, lines: &[Vec<u8>]) -> Result<Appended> {
         let appended = table.append(lock, lines, self.sync)?;

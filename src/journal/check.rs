@@ -162,10 +162,6 @@ pub fn check(
         known: outcome.known,
         against: outcome.told.damage,
         accepted: options.accept,
-        gone: match &outcome.verdict {
-            Verdict::Replaced { gone, .. } => gone.clone(),
-            _ => Vec::new(),
-        },
         verdict: outcome.verdict.clone(),
     };
     notes.extend(witness.note(&outcome, dir, journal));
@@ -262,8 +258,6 @@ pub struct Witnessed {
     pub against: u64,
     /// Whether the journal as it is was taken as the new baseline.
     pub accepted: bool,
-    /// The first ids that are gone with a file that was replaced.
-    pub gone: Vec<String>,
     verdict: Verdict,
 }
 
@@ -285,6 +279,12 @@ impl Witnessed {
     #[must_use]
     pub fn waits(&self) -> bool {
         self.verdict.waits() && !self.accepted
+    }
+
+    /// The first ids that are gone with a file that was replaced.
+    #[must_use]
+    pub fn gone(&self) -> &[String] {
+        if let Verdict::Replaced { gone, .. } = &self.verdict { gone } else { &[] }
     }
 
     /// Whether anything is lost, as far as the witness knows.

@@ -23,22 +23,21 @@ use super::finding::{Class, Finding, Reaction, Span};
 use super::live::{IdKey, Live, Place, Row};
 use super::lock::Lock;
 use super::replay::{Opened, Seen};
-use super::scan::{Item, Stretch};
+use super::scan::Stretch;
+use super::witness::tail;
 
-const MAGIC: &[u8; 8] = b"CRUXIX02";
+const MAGIC: &[u8; 8] = b"CRUXIX03";
 const HEADER: usize = 4096;
 /// Bytes of the header in front of its checksum.
 const SUMMED: usize = HEADER - 32;
 /// Where the first findings begin in the header.
 const NOTES: usize = 168;
 /// Numbers of the header.
-const WORDS: usize = 15;
+const WORDS: usize = 16;
 const SLOT: usize = 32;
 const WIDE: usize = 64;
 /// How many slots are read at once: with a table that is half full, most searches end in the first read.
 const SLOTS_AT_ONCE: usize = 8;
-/// How many bytes before the validated end are held against the header.
-const TAIL: u64 = 4096;
 /// How many slots of a new table are in memory at once.
 const SEGMENT: u64 = 1 << 17;
 /// A shorter journal is read faster than its index is kept.
@@ -57,7 +56,7 @@ struct Header {
     validated: u64,
     lines: u64,
     mtime: (i64, i64),
-    tail: [u8; 16],
+    tail: u64,
     slots: u64,
     used: u64,
     records: u64,
@@ -279,14 +278,7 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: Index, lock: &
     }
     let (rest, mut all) = (index.rest(opened), index.seen());
     let mut live = Live::over(journal, index);
-    let seen = opened
-        .scan_items(journal, rest, &mut |item| {
-            if let Item::Record(record) = item {
-                live.record(record);
-            }
-            Ok(())
-        })
-        .ok()?;
+    let seen = opened.add_to(journal, rest, &mut live).ok()?;
     live.check().ok()?;
     all.add(seen);
     let changes: Vec<(IdKey, Option<Row>)> = live.changes().collect();
@@ -378,16 +370,6 @@ fn table(journal: &Journal, live: &Live, copy: &File) -> io::Result<(u64, u64)> 
 
 fn slot_count(slots: u64) -> usize {
     usize::try_from(slots).unwrap_or(usize::MAX)
-}
-
-/// The hash of the last bytes before `end`.
-fn tail(file: &File, end: u64) -> io::Result<[u8; 16]> {
-    let len = end.min(TAIL);
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-    file.read_exact_at(&mut bytes, end - len)?;
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&blake3::hash(&bytes).as_bytes()[..16]);
-    Ok(hash)
 }
 
 /// How much of a row its slots keep.
@@ -524,6 +506,7 @@ impl Header {
             self.live,
             self.live_bytes,
             self.skips,
+            self.tail,
         ]
     }
 
@@ -532,7 +515,6 @@ impl Header {
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(boot);
         self.words().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        bytes.extend_from_slice(&self.tail);
         bytes.resize(NOTES, 0);
         let notes = serde_json::to_vec(&self.first).unwrap_or_default();
         bytes.extend_from_slice(&notes);
@@ -564,7 +546,7 @@ impl Header {
             live: word(12),
             live_bytes: word(13),
             skips: word(14),
-            tail: *body[24 + 8 * WORDS..].first_chunk()?,
+            tail: word(15),
             first: serde_json::from_slice(&body[NOTES..]).ok()?,
         };
         header.slots.is_power_of_two().then_some(header)

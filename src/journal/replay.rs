@@ -1,6 +1,6 @@
 //! Reading a journal for a verb: open it, scan it, keep what the store asks for, and count what is wrong.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -196,6 +196,16 @@ impl Opened {
         Ok(seen)
     }
 
+    /// Adds what the records of a stretch come to.
+    pub fn add_to(&self, journal: &Journal, stretch: Stretch, live: &mut Live) -> Result<Seen> {
+        self.scan_items(journal, stretch, &mut |item| {
+            if let Item::Record(record) = item {
+                live.record(record);
+            }
+            Ok(())
+        })
+    }
+
     /// Replays the journal, and hands out what it met. Long journals are read on two threads. `lines`: the entries that
     /// a witness keeps of the lines as well.
     pub fn replay(
@@ -258,11 +268,8 @@ impl Opened {
     /// when it was, and it ends with a whole line.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
-        let Some(file) = &self.file else { return false };
-        let same = |now: &std::fs::Metadata| (now.len(), (now.mtime(), now.mtime_nsec())) == (self.len, self.mtime);
-        let (Ok(opened), Ok(there)) = (file.metadata(), std::fs::metadata(&self.path)) else { return false };
-        (opened.dev(), opened.ino()) == (there.dev(), there.ino())
-            && same(&there)
+        let same = |now: &Metadata| (now.len(), (now.mtime(), now.mtime_nsec())) == (self.len, self.mtime);
+        self.there().is_some_and(|now| same(&now))
             && self.being_written.is_none()
             && self.ends_open().is_ok_and(|open| !open)
     }
@@ -271,9 +278,13 @@ impl Opened {
     /// the old one says nothing about that.
     #[must_use]
     pub fn is_there(&self) -> bool {
-        let there =
-            self.file.as_ref().and_then(|file| Some((file.metadata().ok()?, std::fs::metadata(&self.path).ok()?)));
-        there.is_some_and(|(opened, there)| (opened.dev(), opened.ino()) == (there.dev(), there.ino()))
+        self.there().is_some()
+    }
+
+    /// What is to be said of the journal now, where it is still the file that was opened.
+    fn there(&self) -> Option<Metadata> {
+        let (opened, there) = (self.file.as_ref()?.metadata().ok()?, std::fs::metadata(&self.path).ok()?);
+        ((opened.dev(), opened.ino()) == (there.dev(), there.ino())).then_some(there)
     }
 
     /// The same file as it is now, for the holder of the lock.

@@ -11,7 +11,7 @@ use super::live::Live;
 use super::lock::Lock;
 use super::parallel::Met;
 use super::replay::{self, Opened, Seen};
-use super::scan::{Item, Stretch};
+use super::scan::Stretch;
 use super::witness::{self, Builder, Found};
 use super::{Finding, Journal, Span};
 use crate::error::{Code, Error, Result};
@@ -96,13 +96,7 @@ impl Table {
 
     /// Takes a further stretch of the journal.
     fn take(&mut self, stretch: Stretch) -> Result<()> {
-        let live = &mut self.live;
-        let more = self.opened.scan_items(self.journal, stretch, &mut |item| {
-            if let Item::Record(record) = item {
-                live.record(record);
-            }
-            Ok(())
-        })?;
+        let more = self.opened.add_to(self.journal, stretch, &mut self.live)?;
         self.seen.add(more);
         Ok(())
     }
@@ -136,7 +130,6 @@ impl Table {
     /// Keeps the beginnings of a witness. One that cannot be kept is no worse than none.
     fn keep_witness(&mut self, lock: &Lock) {
         if let Some(builder) = self.witness.take().filter(|builder| !builder.is_empty())
-            && self.opened.is_there()
             && witness::still(&self.dir, self.journal, &Found::Nothing)
         {
             let _ = builder.replace(lock);
@@ -186,6 +179,12 @@ impl Table {
         if let (Some(_), Some(lock)) = (self.live.base(), Lock::try_take(&self.dir)) {
             index::remove(&self.dir, self.journal, &lock);
         }
+    }
+
+    /// Whether anything was met that may hide a record: then a "no" may be wrong.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.seen.damage > 0 || self.against.is_some()
     }
 
     /// A record is not what it was a moment ago: an index that says otherwise is thrown away.

@@ -874,8 +874,8 @@ impl Builder {
     }
 }
 
-/// The hash of the last bytes of a journal before `end`.
-fn tail(journal: &File, end: u64) -> io::Result<u64> {
+/// The hash of the last bytes of a journal before `end`, by which index and witness know where they ended.
+pub fn tail(journal: &File, end: u64) -> io::Result<u64> {
     let len = end.min(TAIL);
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     journal.read_exact_at(&mut bytes, end - len)?;
@@ -941,7 +941,9 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
             match witness.standing(opened, end).map_err(failed)? {
                 Standing::For => {}
                 // A copy has taken the journal's place, and goes on where the other ended.
-                Standing::Elsewhere if end.to > 0 && witness.ends_in(opened, end).map_err(failed)? => {
+                Standing::Elsewhere
+                    if end.to > 0 && !end.damaged && witness.ends_in(opened, end).map_err(failed)? =>
+                {
                     witness.adopt(opened).map_err(failed)?;
                 }
                 _ => return Ok(()),

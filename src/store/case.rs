@@ -99,6 +99,12 @@ impl<'a> Case<'a> {
         })
     }
 
+    /// The tags, each a text of its own.
+    #[must_use]
+    pub fn tag_texts(&self) -> Vec<String> {
+        self.tags.iter().map(|tag| tag.clone().into_owned()).collect()
+    }
+
     /// The `record` line of this case, without its line end: the daemon's members in the daemon's order.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {

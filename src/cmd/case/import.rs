@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::record::{self, Document};
-use crate::cmd::{Context, plural};
+use crate::cmd::{Context, input, plural};
 use crate::env;
 use crate::error::{Code, Error, Result, plain};
 use crate::journal::append;
@@ -81,10 +81,7 @@ pub fn run(context: &mut Context, args: &Import) -> Result<()> {
             write(context, args, std::mem::take(&mut batch), &mut done, false)?;
         }
     }
-    if args.atomic && done.refused > 0 {
-        let message = format!("{} cannot be imported, so nothing was", plural(done.refused, "line"));
-        return Err(Error::new(Code::UsageDocument, message));
-    }
+    all_or_none(args, &done)?;
     write(context, args, batch, &mut done, true)?;
     let told = tell(context, args, &done);
     if done.refused > 0 {
@@ -96,16 +93,21 @@ pub fn run(context: &mut Context, args: &Import) -> Result<()> {
     })
 }
 
+/// Refuses an import of all or none of which a line was refused.
+fn all_or_none(args: &Import, done: &Done) -> Result<()> {
+    if args.atomic && done.refused > 0 {
+        let message = format!("{} cannot be imported, so nothing was", plural(done.refused, "line"));
+        return Err(Error::new(Code::UsageDocument, message));
+    }
+    Ok(())
+}
+
 fn open(args: &Import) -> Result<(Box<dyn BufRead>, String)> {
     if let Some(path) = args.file.as_ref().filter(|path| *path != "-") {
         let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
         return Ok((Box::new(BufReader::new(file)), path.display().to_string()));
     }
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        let message = "the cases are read from standard input, and that is a terminal";
-        return Err(Error::new(Code::UsageArguments, message).hint("cruxctl case import CASES.jsonl"));
-    }
+    let stdin = input::piped("the cases are", "cruxctl case import CASES.jsonl")?;
     Ok((Box::new(stdin.lock()), "standard input".to_owned()))
 }
 
@@ -134,7 +136,7 @@ fn case_of(context: &mut Context, text: &[u8]) -> Result<(String, bool, Vec<u8>)
         None => (case::new_id(env::random()?), false),
     };
     if given {
-        crate::cmd::input::check_new_id(&id, true)?;
+        input::check_new_id(&id, true)?;
     }
     let created_at = match &document.created_at {
         Some(text) => text.parse::<DateTime<Utc>>().map_err(|error| {
@@ -179,10 +181,7 @@ fn write(context: &mut Context, args: &Import, batch: Batch, done: &mut Done, la
         lines.push(record);
         taken.push((number, id));
     }
-    if args.atomic && done.refused > 0 {
-        let message = format!("{} cannot be imported, so nothing was", plural(done.refused, "line"));
-        return Err(Error::new(Code::UsageDocument, message));
-    }
+    all_or_none(args, done)?;
     if let Some(lock) = lock {
         let sync = context.sync;
         context.sync = sync && last;

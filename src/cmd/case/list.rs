@@ -98,7 +98,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
             Value::text(&*case.task),
             Value::text(&*case.action),
             Value::text(&*case.outcome),
-            Value::Texts(case.tags.iter().map(|tag| tag.clone().into_owned()).collect()),
+            Value::Texts(case.tag_texts()),
             Value::maybe(case.context.as_deref()),
             Value::maybe(case.source_receipt.as_deref()),
             Value::Count(u64::from(case.times_reused)),

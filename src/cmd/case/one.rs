@@ -50,7 +50,6 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
     let (line, span) = find(&mut table, &args.id)?;
     let case = Case::read(&line).ok_or_else(|| table.distrust())?;
     let line_number = table.opened.line_of(span.offset)?;
-    let tags = case.tags.iter().map(|tag| tag.clone().into_owned()).collect();
     let fields = [
         ("id", Value::text(&*case.id)),
         ("task", Value::text(&*case.task)),
@@ -59,7 +58,7 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
         ("outcome", Value::text(&*case.outcome)),
         ("success", Value::Flag(case.success)),
         ("reward", Value::single(case.reward)),
-        ("tags", Value::Texts(tags)),
+        ("tags", Value::Texts(case.tag_texts())),
         ("source_receipt", Value::maybe(case.source_receipt.as_deref())),
         ("created_at", Value::Time(case.created_at)),
         ("times_reused", Value::Count(u64::from(case.times_reused))),
@@ -76,19 +75,11 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
 /// Runs `delete`.
 pub fn delete(context: &mut Context, args: &Delete) -> Result<()> {
     let id = &args.one.id;
-    let (lock, mut table) = if args.dry_run || !context.has_dir()? {
-        (None, context.table(&JOURNAL, false)?)
-    } else {
-        let (lock, table) = context.locked(&JOURNAL)?;
-        (Some(lock), table)
-    };
+    let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
     let (line, _) = match find(&mut table, id) {
         Ok(found) => found,
         Err(error) => {
-            // From a damaged journal a "no" may be wrong.
-            if (table.seen.damage > 0 || table.against.is_some()) && !context.damaged_ok {
-                context.mark(Code::DamagedJournal.kind().status());
-            }
+            context.doubt_no(&table);
             return Err(error);
         }
     };

@@ -166,7 +166,7 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
             Value::text(&*case.task),
             Value::text(&*case.action),
             Value::text(&*case.outcome),
-            Value::Texts(case.tags.iter().map(|tag| tag.clone().into_owned()).collect()),
+            Value::Texts(case.tag_texts()),
             Value::maybe(case.context.as_deref()),
             Value::Time(case.created_at),
             if args.fold { Value::Count(hit.times) } else { Value::Absent },

@@ -278,7 +278,7 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
         Value::text(verdict),
         if summary.exists { Value::text(summary.witness.word()) } else { Value::Absent },
         Value::Count(summary.witness.known),
-        Value::Texts(summary.witness.gone.clone()),
+        Value::Texts(summary.witness.gone().to_vec()),
     ];
     context.printer.row(1, &[], &cells)
 }

@@ -9,7 +9,6 @@ use super::view::{Done, absent, find, parsed, tell};
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
-use crate::journal::lock::Lock;
 use crate::journal::shape::RAW_ID;
 use crate::journal::table::Table;
 use crate::store::scope::Scope;
@@ -37,15 +36,6 @@ pub struct Reap {
     pub dry_run: bool,
 }
 
-/// The lock where something is written, and what is there.
-fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Table)> {
-    if dry_run || !context.has_dir()? {
-        return Ok((None, context.table(&JOURNAL, false)?));
-    }
-    let (lock, table) = context.locked(&JOURNAL)?;
-    Ok((Some(lock), table))
-}
-
 /// What JSON text cannot hold cannot be written again.
 fn writable(found: &Session<'_>) -> Result<()> {
     if found.exact {
@@ -60,7 +50,7 @@ fn writable(found: &Session<'_>) -> Result<()> {
 pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
-    let (lock, mut table) = for_change(context, args.dry_run)?;
+    let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
     let Some((line, _)) = find(&mut table, &scope, &args.one.id)? else {
         return Err(no_from(context, &mut table, &scope, &args.one.id)?);
     };
@@ -77,16 +67,14 @@ pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
 
 /// A writing verb's "no": from a damaged journal it may be wrong.
 fn no_from(context: &mut Context, table: &mut Table, scope: &Scope, id: &str) -> Result<Error> {
-    if (table.seen.damage > 0 || table.against.is_some()) && !context.damaged_ok {
-        context.mark(Code::DamagedJournal.kind().status());
-    }
+    context.doubt_no(table);
     absent(context, table, scope, id)
 }
 
 /// Archives, with a reason or without, or un-archives.
 pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>>) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let (lock, mut table) = for_change(context, args.dry_run)?;
+    let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
     let Some((line, _)) = find(&mut table, &scope, &args.one.id)? else {
         return Err(no_from(context, &mut table, &scope, &args.one.id)?);
     };
@@ -122,7 +110,7 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
 pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
-    let (lock, mut table) = for_change(context, args.dry_run)?;
+    let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
     let mut lines = Vec::new();
     let mut ids = Vec::new();
     let mut out_of_scope = 0u64;
