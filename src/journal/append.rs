@@ -13,6 +13,7 @@ use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::Span;
 use super::lock::Lock;
+use super::replay::Opened;
 use crate::error::{Code, Error, Result, plain};
 
 /// The longest record that is written, with its line end: what the daemon takes in its facts journal.
@@ -22,12 +23,14 @@ pub const LONGEST_RECORD: u64 = 64 << 20;
 const TRIES: u32 = 3;
 
 /// What an append did.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Appended {
     /// Where the records lie, without their line ends.
     pub spans: Vec<Span>,
     /// What happened on the way that the caller should say.
     pub notes: Vec<String>,
+    /// The journal as it is now, where it could be looked at.
+    pub now: Option<Opened>,
 }
 
 /// Refuses records that are too long to be written.

@@ -12,21 +12,21 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::Journal;
+use super::anchor::Anchor;
 use super::files::{self, DataDir};
 use super::finding::{Class, Finding, Reaction, Span};
 use super::live::{IdKey, Live, Place, Row};
 use super::lock::Lock;
 use super::replay::{Opened, Seen};
 use super::scan::Stretch;
-use super::witness::tail;
 
-const MAGIC: &[u8; 8] = b"CRUXIX03";
+const MAGIC: &[u8; 8] = b"CRUXIX04";
 const HEADER: usize = 4096;
 /// Bytes of the header in front of its checksum.
 const SUMMED: usize = HEADER - 32;
@@ -51,12 +51,8 @@ const GONE: u32 = 8;
 /// What a header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Header {
-    dev: u64,
-    ino: u64,
-    validated: u64,
+    anchor: Anchor,
     lines: u64,
-    mtime: (i64, i64),
-    tail: u64,
     slots: u64,
     used: u64,
     records: u64,
@@ -113,19 +109,10 @@ impl Index {
         let mut bytes = vec![0; HEADER];
         file.read_exact_at(&mut bytes, 0).ok()?;
         let header = Header::from_bytes(&bytes, &boot)?;
-        let data = journal_file.metadata().ok()?;
         let wide = Wide::of(journal);
         let long_enough = file.metadata().ok()?.len() >= wide.place_of(header.slots);
-        let same = (data.dev(), data.ino()) == (header.dev, header.ino);
-        // A journal that has not grown must not have changed; one that has must still have the same end there.
-        let unchanged = data.len() != header.validated || (data.mtime(), data.mtime_nsec()) == header.mtime;
-        let believed = long_enough && same && unchanged && data.len() >= header.validated;
-        (believed && tail(journal_file, header.validated).ok()? == header.tail).then_some(Index {
-            file,
-            header,
-            boot,
-            wide,
-        })
+        let believed = long_enough && header.anchor.holds(journal_file).ok()?;
+        believed.then_some(Index { file, header, boot, wide })
     }
 
     /// What it keeps under a key.
@@ -190,7 +177,7 @@ impl Index {
     /// further meanwhile says nothing about that.
     #[must_use]
     pub fn differs(&self, opened: &Opened, live: &mut Live) -> u64 {
-        if self.header.validated != opened.len {
+        if self.header.anchor.end != opened.len {
             return 0;
         }
         let (mut rows, mut same) = (0, 0);
@@ -225,7 +212,7 @@ impl Index {
     #[must_use]
     pub fn seen(&self) -> Seen {
         let mut seen = Seen { records: self.header.records, ..Seen::default() };
-        seen.totals.bytes = self.header.validated;
+        seen.totals.bytes = self.header.anchor.end;
         seen.totals.lines = self.header.lines;
         seen.damage = self.header.damage;
         seen.daemon = self.header.daemon;
@@ -239,16 +226,20 @@ impl Index {
     /// How many bytes lie behind the validated end.
     #[must_use]
     pub fn behind(&self, opened: &Opened) -> u64 {
-        opened.len.saturating_sub(self.header.validated)
+        opened.len.saturating_sub(self.header.anchor.end)
     }
 
     /// What comes behind the validated end.
     #[must_use]
     pub fn rest(&self, opened: &Opened) -> Stretch {
         let header = &self.header;
-        // A writer may have brought it further than this reader looked.
-        let to = opened.len.max(header.validated);
-        Stretch { from: header.validated, lines_before: header.lines, ..Stretch::whole(to) }
+        Stretch { from: header.anchor.end, lines_before: header.lines, ..Stretch::whole(opened.len) }
+    }
+
+    /// Whether it was brought further than a journal was long when it was opened.
+    #[must_use]
+    pub fn is_ahead(&self, opened: &Opened) -> bool {
+        self.header.anchor.end > opened.len
     }
 }
 
@@ -269,7 +260,7 @@ pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
 
 fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: Index, lock: &Lock) -> Option<()> {
     let file = opened.file.as_ref()?;
-    if opened.len == index.header.validated {
+    if opened.len == index.header.anchor.end || index.is_ahead(opened) {
         return Some(());
     }
     // A tail without its line end may still change: it is left for the next time.
@@ -463,18 +454,9 @@ impl Header {
         (live, live_bytes, skips): (u64, u64, u64),
         seen: &Seen,
     ) -> io::Result<Header> {
-        let data = file.metadata()?;
-        let validated = opened.len;
-        if data.len() == validated && (data.mtime(), data.mtime_nsec()) != opened.mtime {
-            return Err(io::Error::other("the journal was changed in place while it was read"));
-        }
         Ok(Header {
-            dev: data.dev(),
-            ino: data.ino(),
-            validated,
+            anchor: Anchor::of(opened, file)?,
             lines: seen.totals.lines,
-            mtime: (data.mtime(), data.mtime_nsec()),
-            tail: tail(file, validated)?,
             slots,
             used,
             live,
@@ -489,14 +471,15 @@ impl Header {
     }
 
     fn words(&self) -> [u64; WORDS] {
-        let (seconds, nanos) = self.mtime;
+        let [dev, ino, end, seconds, nanos, tail] = self.anchor.words();
         [
-            self.dev,
-            self.ino,
-            self.validated,
+            dev,
+            ino,
+            end,
+            seconds,
+            nanos,
+            tail,
             self.lines,
-            seconds.cast_unsigned(),
-            nanos.cast_unsigned(),
             self.slots,
             self.used,
             self.records,
@@ -506,7 +489,6 @@ impl Header {
             self.live,
             self.live_bytes,
             self.skips,
-            self.tail,
         ]
     }
 
@@ -532,21 +514,17 @@ impl Header {
         }
         let word = |n: usize| body[24 + 8 * n..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
         let header = Header {
-            dev: word(0),
-            ino: word(1),
-            validated: word(2),
-            lines: word(3),
-            mtime: (word(4).cast_signed(), word(5).cast_signed()),
-            slots: word(6),
-            used: word(7),
-            records: word(8),
-            damage: word(9),
-            daemon: word(10),
-            foreign: word(11),
-            live: word(12),
-            live_bytes: word(13),
-            skips: word(14),
-            tail: word(15),
+            anchor: Anchor::from_words(std::array::from_fn(word)),
+            lines: word(6),
+            slots: word(7),
+            used: word(8),
+            records: word(9),
+            damage: word(10),
+            daemon: word(11),
+            foreign: word(12),
+            live: word(13),
+            live_bytes: word(14),
+            skips: word(15),
             first: serde_json::from_slice(&body[NOTES..]).ok()?,
         };
         header.slots.is_power_of_two().then_some(header)

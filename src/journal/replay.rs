@@ -324,7 +324,10 @@ impl Opened {
 
     /// Hands out the bytes of spans that are in the order of the file.
     pub fn each(&self, spans: &[Span], take: &mut dyn FnMut(Span, &[u8]) -> Result<()>) -> Result<()> {
-        let Some(mut window) = self.window() else { return Ok(()) };
+        let Some(file) = &self.file else { return Ok(()) };
+        // The index may have been brought further since, and then says where newer records lie.
+        let end = spans.last().map_or(0, |last| last.end());
+        let mut window = Window::new(file, self.len.max(end));
         for span in spans {
             let len = usize::try_from(span.len).unwrap_or(usize::MAX);
             let bytes = window.exact(span.offset, len).map_err(|e| Error::io("read", &self.path, &e))?;

@@ -59,9 +59,15 @@ impl Table {
         Ok((lock, table))
     }
 
-    fn from(dir: &DataDir, journal: &'static Journal, opened: Opened, keeps: bool) -> Result<Table> {
+    fn from(dir: &DataDir, journal: &'static Journal, mut opened: Opened, keeps: bool) -> Result<Table> {
         let dir = dir.clone();
-        if let Some(index) = Index::open(&dir, journal, &opened, false) {
+        let mut index = Index::open(&dir, journal, &opened, false);
+        // A writer may have brought it further than this reader looked.
+        while index.as_ref().is_some_and(|index| index.is_ahead(&opened)) {
+            opened = replay::open(&dir, journal)?;
+            index = Index::open(&dir, journal, &opened, false);
+        }
+        if let Some(index) = index {
             let (rest, seen) = (index.rest(&opened), index.seen());
             let live = Live::over(journal, index);
             let mut table = Table { journal, dir, opened, seen, against: None, live, witness: None };
@@ -198,18 +204,20 @@ impl Table {
     /// Appends, and brings index and witness up to date. What happens to these does not concern the records.
     pub fn append(mut self, lock: &Lock, lines: &[Vec<u8>], sync: bool) -> Result<Appended> {
         let (dir, journal) = (self.dir.clone(), self.journal);
-        let appended = append::append(&dir, journal, lock, lines, sync)?;
+        let mut appended = append::append(&dir, journal, lock, lines, sync)?;
         self.keep_witness(lock);
-        let Ok(opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };
+        let Ok(mut opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };
         witness::catch_up(&dir, journal, &opened, lock);
         if self.live.base().is_some() {
             index::catch_up(&dir, journal, &opened, lock);
         } else if opened.len >= index::WORTH_IT
             && let Ok(Some(stretch)) = opened.grown_from(&self.opened)
-            && let Ok(grown) = self.grown(opened, stretch)
         {
+            let Ok(grown) = self.grown(opened, stretch) else { return Ok(appended) };
             index::build(&dir, journal, &grown.opened, &grown.live, &grown.seen, lock);
+            opened = grown.opened;
         }
+        appended.now = Some(opened);
         Ok(appended)
     }
 }

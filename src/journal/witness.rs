@@ -24,6 +24,7 @@ use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 
 use super::Journal;
+use super::anchor::tail;
 use super::files::{self, DataDir, Window};
 use super::finding::Span;
 use super::index;
@@ -45,8 +46,6 @@ const BLOCK_MARK: u32 = 0x4B42_5743;
 const BLOCK: usize = 1 << 16;
 /// Finished blocks beyond this go to a file.
 const IN_MEMORY: usize = 1 << 20;
-/// How many bytes of the journal before a block's end are held against it.
-const TAIL: u64 = 4096;
 /// More lines than a journal can have.
 const LINES: u64 = 1 << 60;
 /// A command that only appends does not wait for the witness to catch up with more than this.
@@ -872,14 +871,6 @@ impl Builder {
         }
         witness.file.write_all_at(&self.done, at)
     }
-}
-
-/// The hash of the last bytes of a journal before `end`, by which index and witness know where they ended.
-pub fn tail(journal: &File, end: u64) -> io::Result<u64> {
-    let len = end.min(TAIL);
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-    journal.read_exact_at(&mut bytes, end - len)?;
-    Ok(XxHash3_64::oneshot(&bytes))
 }
 
 /// How a witness stands to a journal, as far as a look at their ends can tell.

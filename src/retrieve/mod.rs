@@ -1,4 +1,9 @@
 //! Which cases are like a text: words, similarity, order. Pure; it knows neither files nor journals.
+//!
+//! Here is what is compared and how; [`segment`] is the case index's format, and [`search`] finds the best in it.
+
+pub mod search;
+pub mod segment;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,8 +28,8 @@ impl<'t> Words<'t> {
     }
 
     fn of_all(texts: impl Iterator<Item = &'t str>) -> Words<'t> {
-        let runs = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric())).filter(|run| run.len() >= 2);
-        let mut words: Vec<Cow<'t, str>> = runs.map(lower).collect();
+        let mut words = Vec::new();
+        texts.for_each(|text| runs(text).for_each(|run| words.push(lower(run))));
         words.sort_unstable();
         words.dedup();
         Words(words)
@@ -54,6 +59,16 @@ impl<'t> Words<'t> {
     }
 }
 
+/// Hands out each word of a text, as often as it has it.
+fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
+    runs(text).for_each(|run| take(&lower(run)));
+}
+
+/// The runs of alphanumeric characters of at least two bytes.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|run| run.len() >= 2)
+}
+
 fn lower(run: &str) -> Cow<'_, str> {
     let is_lower = run.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     if is_lower { Cow::Borrowed(run) } else { Cow::Owned(run.to_lowercase()) }
@@ -63,7 +78,13 @@ fn lower(run: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn similarity(query: &Words<'_>, case: &Words<'_>) -> f64 {
     let common = query.iter().filter(|word| case.has(word)).count();
-    let all = query.len() + case.len() - common;
+    score(common, query.len(), case.len())
+}
+
+/// The similarity of a text and a case with this many words, of which so many are the same.
+#[must_use]
+pub fn score(common: usize, query: usize, case: usize) -> f64 {
+    let all = query + case - common;
     if all == 0 { 0.0 } else { ratio(common, all) }
 }
 
@@ -90,12 +111,16 @@ impl Rank {
     /// these has no order there; here the id decides, so that the same question has the same answer.
     #[must_use]
     pub fn order(&self, other: &Rank) -> Ordering {
-        let descending = |a: Option<Ordering>| a.unwrap_or(Ordering::Equal).reverse();
-        descending(self.similarity.partial_cmp(&other.similarity))
-            .then(descending(self.reward.partial_cmp(&other.reward)))
+        falling(self.similarity.partial_cmp(&other.similarity))
+            .then(falling(self.reward.partial_cmp(&other.reward)))
             .then(self.created_at.cmp(&other.created_at).reverse())
             .then_with(|| self.id.cmp(&other.id))
     }
+}
+
+/// The greater first. What cannot be compared is equal, as it is to the daemon.
+fn falling(order: Option<Ordering>) -> Ordering {
+    order.unwrap_or(Ordering::Equal).reverse()
 }
 
 /// Keeps the best `most` of what it is given.

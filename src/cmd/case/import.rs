@@ -185,7 +185,7 @@ fn write(context: &mut Context, args: &Import, batch: Batch, done: &mut Done, la
     if let Some(lock) = lock {
         let sync = context.sync;
         context.sync = sync && last;
-        let appended = context.append(&lock, table, &lines);
+        let appended = super::append(context, &lock, table, &lines);
         context.sync = sync;
         appended?;
     }

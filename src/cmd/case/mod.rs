@@ -1,6 +1,7 @@
 //! `cruxctl case`: what was done, how it turned out, and what worked before. One file a verb; `show` and `delete`
 //! share one.
 
+mod bank;
 pub mod import;
 pub mod list;
 pub mod one;
@@ -11,6 +12,10 @@ use clap::{Args, Subcommand};
 
 use super::{Context, moment};
 use crate::error::Result;
+use crate::journal::append::Appended;
+use crate::journal::lock::Lock;
+use crate::journal::table::Table;
+use crate::retrieve::search::Conditions;
 use crate::store::case::Case;
 
 /// Arguments of `cruxctl case`.
@@ -85,6 +90,12 @@ impl Filter {
 }
 
 impl Wanted<'_> {
+    /// The same as conditions for the case index.
+    pub(super) fn conditions(&self, min_score: f64) -> Conditions<'_> {
+        let Filter { tags, any_tag, only_success, .. } = self.filter;
+        Conditions { tags, any_tag: *any_tag, only_success: *only_success, since: self.since, min_score }
+    }
+
     pub(super) fn has(&self, case: &Case<'_>) -> bool {
         let tagged = |tag: &String| case.tags.iter().any(|own| own == tag);
         let tags = match self.filter.any_tag {
@@ -93,6 +104,15 @@ impl Wanted<'_> {
         };
         tags && self.since.is_none_or(|since| case.created_at >= since) && (case.success || !self.filter.only_success)
     }
+}
+
+/// Appends records to the cases, and brings the case index up to date.
+fn append(context: &mut Context, lock: &Lock, table: Table, lines: &[Vec<u8>]) -> Result<Appended> {
+    let appended = context.append(lock, table, lines)?;
+    if let Some(now) = &appended.now {
+        bank::keep_up(&context.dir, now, lock);
+    }
+    Ok(appended)
 }
 
 /// Runs a verb.

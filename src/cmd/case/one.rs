@@ -86,7 +86,7 @@ pub fn delete(context: &mut Context, args: &Delete) -> Result<()> {
     let task = Case::read(&line).ok_or_else(|| table.distrust())?.task.into_owned();
     let mut offset = None;
     if let Some(lock) = lock {
-        let done = context.append(&lock, table, &[case::delete_line(id)])?;
+        let done = super::append(context, &lock, table, &[case::delete_line(id)])?;
         offset = done.spans.first().map(|span| span.offset);
     }
     let cells = [

@@ -173,7 +173,7 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
         context.table(&JOURNAL, false)?;
     } else {
         let (lock, table) = context.locked(&JOURNAL)?;
-        offset = context.append(&lock, table, &[line])?.spans.first().map(|span| span.offset);
+        offset = super::append(context, &lock, table, &[line])?.spans.first().map(|span| span.offset);
     }
     let printer = &mut context.printer;
     let told = if matches!(printer.format(), Format::Table | Format::Plain) {

@@ -1,14 +1,19 @@
 //! `cruxctl case retrieve`: precedents for a task.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use clap::Args;
 
-use super::Filter;
+use super::bank::Bank;
+use super::{Filter, Wanted};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
+use crate::journal::table::Table;
 use crate::render::{Group, Value};
+use crate::retrieve::search::{Found, Question};
+use crate::retrieve::segment::{Row, TermHasher};
 use crate::retrieve::{self, Best, Rank, Words};
 use crate::store::case::{Case, JOURNAL};
 
@@ -68,7 +73,24 @@ pub const FOUND: &[Group] = &[Group {
 struct Hit {
     span: Span,
     times: u64,
-    matched: Vec<String>,
+}
+
+/// What is asked.
+struct Asked<'a> {
+    query: Words<'a>,
+    wanted: Wanted<'a>,
+    args: &'a Retrieve,
+    most: usize,
+}
+
+/// What was found.
+struct Answer {
+    best: Best<Hit>,
+    /// How many cases lie below the least score.
+    below: u64,
+    best_below: f64,
+    /// How many cases have each word.
+    frequencies: Vec<u64>,
 }
 
 /// Runs the verb.
@@ -85,79 +107,47 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         }
         text => text.to_owned(),
     };
-    let query = Words::of(&text);
+    let asked =
+        Asked { query: Words::of(&text), wanted, args, most: usize::try_from(args.top).unwrap_or(usize::MAX) };
+    let peeked = Bank::peek(&context.dir);
     let mut table = context.table(&JOURNAL, true)?;
-    let most = usize::try_from(args.top).unwrap_or(usize::MAX);
-    let mut best: Best<Hit> = Best::new(most);
-    let mut folded: HashMap<[u8; 32], (Rank, Hit)> = HashMap::new();
-    let (mut below, mut best_below) = (0u64, 0.0f64);
-    let (mut cases, mut frequency) = (0u64, HashMap::<&str, u64>::new());
-    let spans = table.spans()?;
-    table.opened.each(&spans, &mut |span, line| {
-        let Some(case) = Case::read(line) else { return Err(table.distrust()) };
-        let words = Words::of_case(&case.task, &case.tags);
-        let matched: Vec<&str> = query.iter().filter(|word| words.has(word)).collect();
-        cases += 1;
-        if args.explain {
-            matched.iter().for_each(|word| *frequency.entry(word).or_default() += 1);
-        }
-        if matched.is_empty() || !wanted.has(&case) {
-            return Ok(());
-        }
-        let similarity = retrieve::similarity(&query, &words);
-        if similarity < args.min_score {
-            below += 1;
-            best_below = best_below.max(similarity);
-            return Ok(());
-        }
-        let matched = matched.into_iter().map(str::to_owned).collect();
-        let rank =
-            Rank { similarity, reward: case.reward, created_at: case.created_at, id: case.id.clone().into_owned() };
-        let hit = Hit { span, times: 1, matched };
-        if !args.fold {
-            best.take(rank, hit);
-            return Ok(());
-        }
-        match folded.entry(sameness(&case)) {
-            std::collections::hash_map::Entry::Vacant(free) => drop(free.insert((rank, hit))),
-            std::collections::hash_map::Entry::Occupied(mut known) => {
-                let times = known.get().1.times + 1;
-                if rank.order(&known.get().0).is_lt() {
-                    known.insert((rank, hit));
-                }
-                known.get_mut().1.times = times;
+    let mut bank = if args.fold { Bank::scanned(&mut table)? } else { Bank::open(&context.dir, &mut table, peeked)? };
+    let answer = match asked.indexed(&bank, &table)? {
+        Some(answer) => answer,
+        None => {
+            if bank.distrust(&context.dir, &table) {
+                bank = Bank::scanned(&mut table)?;
             }
+            asked.scanned(&bank, &table)?
         }
-        Ok(())
-    })?;
-    folded.into_values().for_each(|(rank, hit)| best.take(rank, hit));
-    let found = best.sorted();
-    if below > 0 {
+    };
+    let found = answer.best.sorted();
+    if answer.below > 0 {
         let text = format!(
-            "{} below --min-score {}; the best of them scores {best_below}",
-            if below == 1 { "1 case lies".to_owned() } else { format!("{below} cases lie") },
-            args.min_score
+            "{} below --min-score {}; the best of them scores {}",
+            if answer.below == 1 { "1 case lies".to_owned() } else { format!("{} cases lie", answer.below) },
+            args.min_score,
+            answer.best_below
         );
         context.printer.note(&text);
     }
     if found.is_empty() {
-        let filter = &args.filter;
-        let filtered = filter.only_success || filter.since.is_some() || !filter.tags.is_empty();
-        let and = if filtered { " and passes the filters" } else { "" };
-        let message = match query.len() {
-            0 => "the text has no word that counts (two bytes or more)".to_owned(),
-            _ if below > 0 => "no case reaches --min-score".to_owned(),
-            1 => format!("no case has the word{and}"),
-            words => format!("no case has any of the {words} words{and}"),
-        };
-        return Err(Error::new(Code::NoMatch, message));
+        bank.keep(&context.dir, &table);
+        return Err(asked.nothing(answer.below));
     }
     context.printer.begin("cruxctl.case.retrieve.v1", FOUND)?;
     for (rank, hit) in found {
         let line = table.opened.read(hit.span)?;
         let case = Case::read(&line).ok_or_else(|| table.distrust())?;
-        let is_rare = |word: &&String| frequency.get(word.as_str()).is_some_and(|n| n * RARE <= cases);
-        let rare = hit.matched.iter().filter(is_rare).cloned().collect();
+        let words = Words::of_case(&case.task, &case.tags);
+        let (mut matched, mut rare) = (Vec::new(), Vec::new());
+        for (word, cases) in asked.query.iter().zip(&answer.frequencies).filter(|(word, _)| words.has(word)) {
+            matched.push(word.to_owned());
+            if cases * RARE <= table.live.live() {
+                rare.push(word.to_owned());
+            }
+        }
+        let explained = |words| if args.explain { Value::Texts(words) } else { Value::Absent };
         let cells = [
             Value::double(rank.similarity),
             Value::text(&*case.id),
@@ -170,12 +160,105 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
             Value::maybe(case.context.as_deref()),
             Value::Time(case.created_at),
             if args.fold { Value::Count(hit.times) } else { Value::Absent },
-            if args.explain { Value::Texts(hit.matched) } else { Value::Absent },
-            if args.explain { Value::Texts(rare) } else { Value::Absent },
+            explained(matched),
+            explained(rare),
         ];
         context.printer.row(0, &[&case.id], &cells)?;
     }
-    context.printer.end()
+    context.printer.end()?;
+    bank.keep(&context.dir, &table);
+    Ok(())
+}
+
+impl Asked<'_> {
+    /// The answer of the case index, with what it does not have yet; `None` where it cannot be believed.
+    fn indexed(&self, bank: &Bank, table: &Table) -> Result<Option<Answer>> {
+        let conditions = self.wanted.conditions(self.args.min_score);
+        let question =
+            |hasher: &TermHasher| Question::new(hasher, &self.query, conditions, self.most, self.args.explain);
+        let Some(indexed) = bank.ask(&question) else { return Ok(None) };
+        let mut answer = self.scanned(bank, table)?;
+        for (candidate, span) in indexed.records {
+            let line = table.opened.read(span)?;
+            // It is held against the record.
+            let Some(case) = Case::read(&line) else { return Ok(None) };
+            let words = Words::of_case(&case.task, &case.tags);
+            let similarity = retrieve::similarity(&self.query, &words);
+            let Row { reward, created_at, .. } = candidate.row;
+            let told = (candidate.similarity, candidate.size, reward, created_at);
+            if told != (similarity, words.len(), case.reward, case.created_at) || !self.wanted.has(&case) {
+                return Ok(None);
+            }
+            answer.best.take(rank(similarity, &case), Hit { span, times: 1 });
+        }
+        let Found { below, best_below, frequencies, .. } = indexed.found;
+        answer.below += below;
+        answer.best_below = answer.best_below.max(best_below);
+        answer.frequencies.iter_mut().zip(frequencies).for_each(|(all, more)| *all += more);
+        Ok(Some(answer))
+    }
+
+    /// The answer of the records that the case index does not have, one by one.
+    fn scanned(&self, bank: &Bank, table: &Table) -> Result<Answer> {
+        let mut answer =
+            Answer { best: Best::new(self.most), below: 0, best_below: 0.0, frequencies: vec![0; self.query.len()] };
+        let mut folded: HashMap<[u8; 32], (Rank, Hit)> = HashMap::new();
+        table.opened.each(&bank.rest, &mut |span, line| {
+            let Some(case) = Case::read(line) else { return Err(table.distrust()) };
+            let words = Words::of_case(&case.task, &case.tags);
+            let mut common = 0;
+            for (word, cases) in self.query.iter().zip(&mut answer.frequencies) {
+                let has = words.has(word);
+                common += usize::from(has);
+                *cases += u64::from(has);
+            }
+            if common == 0 || !self.wanted.has(&case) {
+                return Ok(());
+            }
+            let similarity = retrieve::score(common, self.query.len(), words.len());
+            if similarity < self.args.min_score {
+                answer.below += 1;
+                answer.best_below = answer.best_below.max(similarity);
+                return Ok(());
+            }
+            let (rank, hit) = (rank(similarity, &case), Hit { span, times: 1 });
+            if !self.args.fold {
+                answer.best.take(rank, hit);
+                return Ok(());
+            }
+            match folded.entry(sameness(&case)) {
+                Entry::Vacant(free) => drop(free.insert((rank, hit))),
+                Entry::Occupied(mut known) => {
+                    let times = known.get().1.times + 1;
+                    if rank.order(&known.get().0).is_lt() {
+                        known.insert((rank, hit));
+                    }
+                    known.get_mut().1.times = times;
+                }
+            }
+            Ok(())
+        })?;
+        folded.into_values().for_each(|(rank, hit)| answer.best.take(rank, hit));
+        Ok(answer)
+    }
+
+    /// Why nothing was found.
+    fn nothing(&self, below: u64) -> Error {
+        let filter = &self.args.filter;
+        let filtered = filter.only_success || filter.since.is_some() || !filter.tags.is_empty();
+        let and = if filtered { " and passes the filters" } else { "" };
+        let message = match self.query.len() {
+            0 => "the text has no word that counts (two bytes or more)".to_owned(),
+            _ if below > 0 => "no case reaches --min-score".to_owned(),
+            1 => format!("no case has the word{and}"),
+            words => format!("no case has any of the {words} words{and}"),
+        };
+        Error::new(Code::NoMatch, message)
+    }
+}
+
+fn rank(similarity: f64, case: &Case<'_>) -> Rank {
+    Rank { similarity, reward: case.reward, created_at: case.created_at, id: case.id.clone().into_owned() }
 }
 
 /// What is the same in a case that is recorded again.
