@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails must fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "nobody outside reads a test binary")]
 
+mod case_index;
 mod cases;
 mod compat;
 mod concurrency;
