@@ -16,6 +16,7 @@ mod law;
 mod output;
 mod parallel;
 mod pipes;
+mod reuse;
 mod sessions;
 mod storage;
 mod support;
