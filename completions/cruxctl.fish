@@ -252,30 +252,31 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "reap" -d 'Delete the sessions that have expired'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "record" -d 'Record what was done and how it turned out; print the new id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "import" -d 'Record many cases at once, one JSON object a line'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "retrieve" -d 'Find the cases that are most like a task'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "show" -d 'Show one case in full'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "list" -d 'List cases, the one recorded last first'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "record" -d 'Record what was done and how it turned out; print the new id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "import" -d 'Record many cases at once, one JSON object a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "retrieve" -d 'Find the cases that are most like a task'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "show" -d 'Show one case in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "reuse" -d 'Say that cases were used again; each time counts one'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and not __fish_seen_subcommand_from record import retrieve show list reuse delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l task -d 'What was to be done' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l action -d 'What was done' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from record" -l outcome -d 'How it turned out' -r
@@ -391,6 +392,24 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from reuse" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from delete" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -414,6 +433,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "retrieve" -d 'Find the cases that are most like a task'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one case in full'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "reuse" -d 'Say that cases were used again; each time counts one'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
@@ -596,6 +616,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "retrieve" -d 'Find the cases that are most like a task'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "show" -d 'Show one case in full'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "list" -d 'List cases, the one recorded last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "reuse" -d 'Say that cases were used again; each time counts one'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "delete" -d 'Delete a case; this cannot be taken back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'

@@ -17,6 +17,7 @@ mod law;
 mod output;
 mod parallel;
 mod pipes;
+mod reuse;
 mod sessions;
 mod storage;
 mod support;

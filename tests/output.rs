@@ -23,6 +23,7 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("case retrieve words --explain --fold", "", "id"),
     ("case show c_2", "", "id"),
     ("case list", "", "id"),
+    ("case reuse c_2 c_2", "", "id"),
     ("case delete c_2", "", "id"),
     ("journal check", "", "ids"),
     ("journal repair", "", ""),

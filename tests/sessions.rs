@@ -968,6 +968,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "case record --task t1 --action a --outcome o",
         "case delete c1",
         "case import cases",
+        "case reuse c1 c1",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -983,7 +984,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         fs::write(world.beside("cases"), "{\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\"}\n").unwrap();
         world
     };
-    let journals = |world: &World| [world.read("sessions.jsonl"), world.read("cases.jsonl")];
+    let files = ["sessions.jsonl", "cases.jsonl", "cruxctl/reuse.jsonl"];
+    let journals = |world: &World| files.map(|file| world.read(file));
     let world = with_both();
     let before = everything(&world.beside(""));
     let stamp = |world: &World| fs::metadata(world.dir().join("sessions.jsonl")).unwrap().modified().unwrap();
@@ -1008,7 +1010,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     fs::copy(world.beside("cases"), nowhere.beside("cases")).unwrap();
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
-        let wants_one = ["delete", "archive"].iter().any(|verb| line.contains(verb));
+        let wants_one = ["delete", "archive", "reuse"].iter().any(|verb| line.contains(verb));
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");
         assert!(!nowhere.dir().exists(), "{line}");
     }

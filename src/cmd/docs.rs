@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, examples, journal, session};
+use super::{Cli, Context, case, examples, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::journal::Class;
@@ -177,6 +177,7 @@ fn groups(path: &str) -> &'static [Group] {
         | "cruxctl session archive"
         | "cruxctl session unarchive"
         | "cruxctl session reap" => session::view::CHANGED,
+        "cruxctl case reuse" => case::reuse::REUSED,
         "cruxctl journal check" => journal::check::CHECKED,
         "cruxctl journal repair" => journal::repair::PLANNED,
         "cruxctl journal compact" => journal::compact::COMPACTED,
@@ -189,7 +190,7 @@ const SEVERITIES: &[&str] = &[
     "damage cannot all be read: status 3. daemon is read here, but the daemon loses it or stumbles, and foreign is \
      passed through: status 3 under --for-daemon.",
     "What the daemon does is one of keeps, moves-aside, loses-line, loses-next-append, loses-line-and-next-append and \
-     does-not-start.",
+     does-not-start; does-not-notice of what is gone or has changed, and never-reads in a journal of our own.",
 ];
 
 /// What holds while a daemon runs on the same directory, in the words of the manual.
@@ -205,6 +206,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("DIR/sessions.jsonl", "the daemon's journal of sessions"),
     ("DIR/cases.jsonl", "the daemon's journal of cases"),
     ("DIR/facts.jsonl", "the daemon's journal of facts"),
+    ("DIR/cruxctl/reuse.jsonl", "how often cases were used again; our own journal, which the daemon never reads"),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
     ("DIR/cruxctl/index/", "where live records lie; a cache, which may be deleted at any time"),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),

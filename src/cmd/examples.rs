@@ -100,6 +100,16 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("The ids of all with a tag", "cruxctl case list --tag deploy --format id"),
         ],
     ),
+    (
+        "cruxctl case reuse",
+        &[
+            ("Say that a precedent was used", "cruxctl case reuse c_8ec071daa7a142d685c8dc850cfcc7e8"),
+            (
+                "Count the best one that worked",
+                "cruxctl case reuse $(cruxctl case retrieve \"deploy the canary\" -k 1 --only-success --format id)",
+            ),
+        ],
+    ),
     ("cruxctl case delete", &[("Delete one", "cruxctl case delete c_8ec071daa7a142d685c8dc850cfcc7e8")]),
     ("cruxctl journal", &[("After a crash", "cruxctl journal check")]),
     (

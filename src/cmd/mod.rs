@@ -240,6 +240,20 @@ impl Context {
         Ok((Some(lock), table))
     }
 
+    /// One more journal for a change, behind the same lock.
+    pub fn also_for_change(&mut self, journal: &'static Journal, lock: Option<&Lock>) -> Result<Table> {
+        let Some(lock) = lock else { return self.table(journal, false) };
+        let table = Table::behind(&self.dir, journal, lock)?;
+        self.tell_damage(journal, &table.seen, table.against.as_ref(), false);
+        Ok(table)
+    }
+
+    /// Remembers what keeps the answer from being whole, and answers all the same.
+    pub fn answer_without(&mut self, error: Error) {
+        self.mark(error.status());
+        self.damage.push(error);
+    }
+
     /// Marks that a writing verb's "no" came from a damaged journal: it may be wrong.
     pub fn doubt_no(&mut self, table: &Table) {
         if table.is_damaged() && !self.damaged_ok {

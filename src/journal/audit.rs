@@ -115,10 +115,15 @@ struct Region {
 struct Report<'t> {
     take: &'t mut dyn FnMut(&Met) -> Result<()>,
     told: Seen,
+    /// Whether the journal is our own.
+    ours: bool,
 }
 
 impl Report<'_> {
-    fn finding(&mut self, finding: Finding) -> Result<()> {
+    fn finding(&mut self, mut finding: Finding) -> Result<()> {
+        if self.ours {
+            finding.reaction = Reaction::NeverReads;
+        }
         self.told.count(&finding);
         (self.take)(&Met::Finding(Box::new(finding), Bytes::Readable))
     }
@@ -171,7 +176,7 @@ pub fn read(
         differs: false,
         keeps: options.keep.then(|| Builder::new(dir, journal, opened, begins)),
     };
-    let mut report = Report { take, told: Seen::default() };
+    let mut report = Report { take, told: Seen::default(), ours: journal.is_ours() };
     let from_witness = journal.rule.last_wins() && !options.full && !options.afresh && !replaced && old.is_some();
     let seen = if from_witness {
         let mut seen = audit.known(journal, live, &mut report)?;
@@ -275,7 +280,7 @@ fn missing_at_end(opened: &Opened, witness: &Witness, end: End) -> Option<Findin
         }
         Ok(())
     };
-    let mut report = Report { take: &mut take, told: Seen::default() };
+    let mut report = Report { take: &mut take, told: Seen::default(), ours: false };
     let told = missing_behind(opened, (witness, end), from, from.line, &mut report);
     told.ok().and(found)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Duration;
 
 use super::Journal;
@@ -38,6 +39,8 @@ const GONE: usize = 20;
 pub struct Summary {
     /// The journal's name.
     pub journal: &'static str,
+    /// Whether the journal is our own: the daemon never reads it.
+    pub ours: bool,
     /// Its path.
     pub path: std::path::PathBuf,
     /// Whether it exists.
@@ -176,6 +179,7 @@ pub fn check(
     }
     Ok(Summary {
         journal: journal.name,
+        ours: journal.is_ours(),
         exists: opened.file.is_some(),
         path: opened.path,
         seen,
@@ -331,7 +335,13 @@ impl Summary {
     /// Whether anything is wrong that counts: damage, or under `for_daemon` whatever the daemon loses.
     #[must_use]
     pub fn bad(&self, for_daemon: bool) -> bool {
-        self.seen.damage > 0 || (for_daemon && self.seen.daemon + self.seen.foreign > 0)
+        self.seen.damage > 0 || (for_daemon && self.odd() > 0)
+    }
+
+    /// How many places are read or passed through here, and the daemon loses them or stumbles.
+    #[must_use]
+    pub fn odd(&self) -> u64 {
+        if self.ours { 0 } else { self.seen.daemon + self.seen.foreign }
     }
 
     /// Findings that count and that only the witness has.
@@ -352,18 +362,29 @@ impl Summary {
     }
 }
 
-/// Files in the data directory that look like journals and are none: copies that a sync program made, tails that the
-/// daemon has moved aside, and copies of a replacement that was killed.
+/// Files beside journals that look like journals and are none: copies that a sync program made, tails that the daemon
+/// has moved aside, and copies of a replacement that was killed.
 #[must_use]
 pub fn strays(dir: &DataDir, journals: &[&Journal]) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(&dir.root) else { return Vec::new() };
+    let (ours, daemons): (Vec<&Journal>, Vec<&Journal>) = journals.iter().partition(|journal| journal.is_ours());
+    let mut names = strays_in(&dir.root, &daemons);
+    let own = dir.own();
+    let folder = own.file_name().unwrap_or_default().to_string_lossy();
+    names.extend(strays_in(&own, &ours).iter().map(|name| format!("{folder}/{name}")));
+    names
+}
+
+/// The names of the files in one folder, that of these journals, that look like them and are none.
+fn strays_in(folder: &Path, journals: &[&Journal]) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let files: Vec<&str> = journals.iter().map(|j| j.file.rsplit('/').next().unwrap_or_default()).collect();
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| {
-            let left = journals.iter().any(|j| replace::leftover(name, j.file));
-            let ours = journals.iter().any(|j| j.file == name);
-            left || !ours && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
+            let left = files.iter().any(|file| replace::leftover(name, file));
+            let journal = files.iter().any(|file| file == name);
+            left || !journal && name.contains(".jsonl") && journals.iter().any(|j| name.contains(j.name))
         })
         .collect();
     names.sort();

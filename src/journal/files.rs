@@ -34,6 +34,15 @@ impl DataDir {
         self.root.join(journal.file)
     }
 
+    /// Whether there is a file of a journal, at the price of one look; an error where that cannot be seen.
+    pub fn has(&self, journal: &Journal) -> io::Result<bool> {
+        match fs::symlink_metadata(self.journal(journal)) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The folder of our own files, which the daemon never reads.
     #[must_use]
     pub fn own(&self) -> PathBuf {

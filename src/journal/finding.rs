@@ -204,6 +204,8 @@ pub enum Reaction {
     LosesLineAndNextAppend,
     /// Does not start.
     DoesNotStart,
+    /// Nothing: the journal is our own, and it never reads it.
+    NeverReads,
 }
 
 impl Reaction {
@@ -218,6 +220,7 @@ impl Reaction {
             Reaction::LosesNextAppend => "loses-next-append",
             Reaction::LosesLineAndNextAppend => "loses-line-and-next-append",
             Reaction::DoesNotStart => "does-not-start",
+            Reaction::NeverReads => "never-reads",
         }
     }
 
@@ -232,6 +235,7 @@ impl Reaction {
             Reaction::LosesNextAppend => "keeps it, but welds its next append on, and then loses both",
             Reaction::LosesLineAndNextAppend => "loses the line, and its next append, which it welds on",
             Reaction::DoesNotStart => "does not start",
+            Reaction::NeverReads => "never reads it",
         }
     }
 }

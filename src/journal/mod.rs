@@ -44,7 +44,7 @@ use shape::Shape;
 pub struct Journal {
     /// The name on the command line.
     pub name: &'static str,
-    /// The file's name in the data directory.
+    /// The file's name in the data directory; what is our own lies in our folder there.
     pub file: &'static str,
     /// The format of its lines.
     pub shape: &'static Shape,
@@ -52,4 +52,12 @@ pub struct Journal {
     pub rule: Rule,
     /// The id of a live record, from the bytes at its place.
     pub id_of: fn(&[u8]) -> Option<String>,
+}
+
+impl Journal {
+    /// Whether it is our own: its shape says nothing of the daemon, which neither reads nor writes it.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.shape.daemon.is_none()
+    }
 }

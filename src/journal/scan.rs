@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::finding::{Class, Finding, HEAD, Possible, Reaction, Span};
+use super::finding::{Class, Finding, HEAD, Possible, Reaction, Severity, Span};
 use super::json::Quirks;
 use super::read::{self, Reading};
 use super::shape::{Event, Shape};
@@ -278,11 +278,11 @@ impl<'s> Line<'s> {
                     finding.class = Class::TornTail;
                 }
                 finding.reaction = finding.reaction.max(self.open_reaction());
-                if self.shape.daemon.moves_tail_aside {
+                if self.shape.daemon_is(|daemon| daemon.moves_tail_aside) {
                     finding.reaction = Reaction::MovesAside;
                 }
             }
-            take(Item::Finding(finding, Bytes::Unreadable))?;
+            self.tell(finding, Bytes::Unreadable, take)?;
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ impl<'s> Line<'s> {
         take: &mut dyn FnMut(Item<'_>) -> Result<()>,
     ) -> Result<()> {
         let span = Span { offset: at, len: body.len() as u64 };
-        let limit = self.shape.daemon.longest_line;
+        let limit = self.shape.longest_line();
         if !quirks.none() || limit.is_some_and(|limit| span.len > limit) {
             self.dirty = true;
             for (class, place, why) in [
@@ -335,15 +335,15 @@ impl<'s> Line<'s> {
                 let Some(place) = place else { continue };
                 let why = format!("{why}, at byte {}", at + place as u64);
                 let finding = self.finding(span, class, why, body, split::event_id(event));
-                take(Item::Finding(finding, Bytes::Readable))?;
+                self.tell(finding, Bytes::Readable, take)?;
             }
             if let Some(limit) = limit.filter(|limit| span.len > *limit) {
                 let why = format!("longer than {limit} bytes");
                 let mut finding = self.finding(span, Class::TooLong, why, body, split::event_id(event));
-                if !(self.shape.daemon.skips_long)(event) {
+                if !self.shape.daemon_is(|daemon| (daemon.skips_long)(event)) {
                     finding.reaction = Reaction::DoesNotStart;
                 }
-                take(Item::Finding(finding, Bytes::Readable))?;
+                self.tell(finding, Bytes::Readable, take)?;
             }
         }
         take(Item::Record(Record { line: self.number, span, event }))
@@ -365,13 +365,28 @@ impl<'s> Line<'s> {
         }
     }
 
+    /// Hands out a finding. In a journal of our own there is none that only the daemon would stumble over.
+    fn tell(&self, mut finding: Finding, bytes: Bytes, take: &mut dyn FnMut(Item<'_>) -> Result<()>) -> Result<()> {
+        if self.shape.daemon.is_none() {
+            if finding.class.severity() == Severity::Daemon {
+                return Ok(());
+            }
+            finding.reaction = Reaction::NeverReads;
+        }
+        take(Item::Finding(finding, bytes))
+    }
+
     fn too_long(&self, len: u64) -> bool {
-        self.shape.daemon.longest_line.is_some_and(|limit| len > limit)
+        self.shape.longest_line().is_some_and(|limit| len > limit)
     }
 
     /// What the daemon does with an unterminated line that it cannot read.
     fn open_reaction(&self) -> Reaction {
-        if self.shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesLineAndNextAppend }
+        if self.shape.daemon_is(|daemon| daemon.moves_tail_aside) {
+            Reaction::MovesAside
+        } else {
+            Reaction::LosesLineAndNextAppend
+        }
     }
 
     /// Keeps bytes that are no record until it is known what stands behind them.
@@ -390,7 +405,7 @@ impl<'s> Line<'s> {
         }
         self.wrecks += 1;
         match std::mem::replace(&mut self.before, Before::Nothing) {
-            Before::Wreck(before) => take(Item::Finding(before, Bytes::Unreadable))?,
+            Before::Wreck(before) => self.tell(before, Bytes::Unreadable, take)?,
             Before::Kept(id, _) => {
                 if finding.class == Class::NotJson {
                     finding.class = Class::TrailingBytes;
@@ -413,7 +428,7 @@ impl<'s> Line<'s> {
         {
             before.span.len += len;
             before.why = nul_gap(before.span.len);
-            if self.shape.daemon.longest_line.is_some_and(|limit| before.span.len > limit) {
+            if self.shape.longest_line().is_some_and(|limit| before.span.len > limit) {
                 before.reaction = Reaction::DoesNotStart;
             }
             return Ok(());
@@ -445,9 +460,9 @@ impl<'s> Line<'s> {
             let why = "a UTF-8 byte order mark in front of the line".to_owned();
             let finding = self.finding(Span { offset: at, len: 3 }, Class::Bom, why, &text[..3], self.first_id(body));
             self.dirty = true;
-            take(Item::Finding(finding, Bytes::Around))?;
+            self.tell(finding, Bytes::Around, take)?;
         }
-        if !shape.daemon.trims_unicode {
+        if shape.daemon_is(|daemon| !daemon.trims_unicode) {
             self.foreign_space(text, at, start..inside.start, body, take)?;
         }
         let base = at + inside.start as u64;
@@ -460,7 +475,7 @@ impl<'s> Line<'s> {
             }
         });
         result?;
-        if !shape.daemon.trims_unicode && !body.is_empty() {
+        if shape.daemon_is(|daemon| !daemon.trims_unicode) && !body.is_empty() {
             self.foreign_space(text, at, inside.end..text.len(), body, take)?;
         }
         if last == Some(false) {
@@ -468,7 +483,7 @@ impl<'s> Line<'s> {
             let spaces = body.is_empty() && matches!(self.before, Before::Nothing) && start == 0;
             let tail = match &self.before {
                 Before::Kept(id, span) => Some((*span, id.clone())),
-                _ if spaces && shape.daemon.moves_tail_aside => {
+                _ if spaces && shape.daemon_is(|daemon| daemon.moves_tail_aside) => {
                     Some((Span { offset: at, len: text.len() as u64 }, None))
                 }
                 _ => None,
@@ -477,9 +492,12 @@ impl<'s> Line<'s> {
                 let why = "the last line has no line end".to_owned();
                 let from = usize::try_from(span.offset - at).unwrap_or(0);
                 let mut finding = self.finding(span, Class::NoFinalNewline, why, &text[from..], id.map(Cow::Owned));
-                finding.reaction =
-                    if shape.daemon.moves_tail_aside { Reaction::MovesAside } else { Reaction::LosesNextAppend };
-                take(Item::Finding(finding, Bytes::Readable))?;
+                finding.reaction = if shape.daemon_is(|daemon| daemon.moves_tail_aside) {
+                    Reaction::MovesAside
+                } else {
+                    Reaction::LosesNextAppend
+                };
+                self.tell(finding, Bytes::Readable, take)?;
             }
         }
         Ok(())
@@ -525,7 +543,7 @@ impl<'s> Line<'s> {
         if blank {
             finding.reaction = Reaction::Keeps;
         }
-        take(Item::Finding(finding, Bytes::Around))
+        self.tell(finding, Bytes::Around, take)
     }
 
     fn part(
@@ -551,7 +569,7 @@ impl<'s> Line<'s> {
                 }
                 finding.why.push_str("; the record behind it is read");
                 finding.ids.extend(id.clone());
-                take(Item::Finding(finding, Bytes::Unreadable))?;
+                self.tell(finding, Bytes::Unreadable, take)?;
             }
             Before::Kept(before, _) => {
                 self.dirty = true;
@@ -559,7 +577,7 @@ impl<'s> Line<'s> {
                 let mut finding =
                     self.finding(place(&range), Class::Welded, why, &body[range.clone()], before.map(Cow::Owned));
                 finding.ids.extend(id.clone());
-                take(Item::Finding(finding, Bytes::Readable))?;
+                self.tell(finding, Bytes::Readable, take)?;
             }
             Before::Nothing => {}
         }
@@ -570,12 +588,12 @@ impl<'s> Line<'s> {
             Part::Foreign { op, .. } => {
                 let why = format!("the op {op:?} is not one that this version knows");
                 let finding = self.finding(place(&range), Class::UnknownOp, why, &body[range.clone()], None);
-                take(Item::Finding(finding, Bytes::Readable))?;
+                self.tell(finding, Bytes::Readable, take)?;
                 if self.too_long(range.len() as u64) {
                     let why = "a line that is too long".to_owned();
                     let mut finding = self.finding(place(&range), Class::TooLong, why, &body[range.clone()], None);
                     finding.reaction = Reaction::DoesNotStart;
-                    take(Item::Finding(finding, Bytes::Readable))?;
+                    self.tell(finding, Bytes::Readable, take)?;
                 }
                 take(Item::Foreign { line: self.number, span: place(&range) })?;
             }
@@ -590,7 +608,8 @@ impl<'s> Line<'s> {
         let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
         let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
         let mut finding = self.finding(span, bad.class, why, text, bad.id.as_deref().map(Cow::Borrowed));
-        let stops = self.shape.daemon.stops_at_bad_utf8 && simdutf8::basic::from_utf8(text).is_err();
+        let stops =
+            self.shape.daemon_is(|daemon| daemon.stops_at_bad_utf8) && simdutf8::basic::from_utf8(text).is_err();
         if stops || self.too_long(span.len) {
             finding.reaction = Reaction::DoesNotStart;
         }

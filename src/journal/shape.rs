@@ -21,8 +21,23 @@ const MEMBERS: usize = 24;
 pub struct Shape {
     /// Every op that the journal knows.
     pub ops: &'static [Op],
-    /// What the daemon does with odd lines of this journal.
-    pub daemon: Daemon,
+    /// What the daemon does with odd lines of this journal. `None`: the journal is our own, and the daemon never reads
+    /// it. Then what only the daemon would stumble over is no finding, because nobody stumbles.
+    pub daemon: Option<Daemon>,
+}
+
+impl Shape {
+    /// The longest line that the daemon takes, in bytes without the line end.
+    #[must_use]
+    pub fn longest_line(&self) -> Option<u64> {
+        self.daemon.as_ref()?.longest_line
+    }
+
+    /// Whether the daemon reads the journal and this is so of it.
+    #[must_use]
+    pub fn daemon_is(&self, so: impl FnOnce(&Daemon) -> bool) -> bool {
+        self.daemon.as_ref().is_some_and(so)
+    }
 }
 
 /// How the daemon reads one journal, where that differs between journals.

@@ -59,6 +59,11 @@ impl Table {
         Ok((lock, table))
     }
 
+    /// Opens one more journal for the holder of the lock.
+    pub fn behind(dir: &DataDir, journal: &'static Journal, lock: &Lock) -> Result<Table> {
+        Table::from(dir, journal, replay::open_locked(dir, journal, lock)?, true)
+    }
+
     fn from(dir: &DataDir, journal: &'static Journal, mut opened: Opened, keeps: bool) -> Result<Table> {
         let dir = dir.clone();
         let mut index = Index::open(&dir, journal, &opened, false);

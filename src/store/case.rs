@@ -38,7 +38,7 @@ static SHAPE: Shape = Shape {
             members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
         },
     ],
-    daemon: super::LINE_BY_LINE,
+    daemon: Some(super::LINE_BY_LINE),
 };
 
 /// The journal of cases.

@@ -115,13 +115,13 @@ static SHAPE: Shape = Shape {
             ],
         },
     ],
-    daemon: Daemon {
+    daemon: Some(Daemon {
         trims_unicode: false,
         stops_at_bad_utf8: false,
         moves_tail_aside: true,
         longest_line: Some(64 << 20),
         skips_long: is_scan_record,
-    },
+    }),
 };
 
 /// The journal of facts.

@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod fact;
+pub mod reuse;
 pub mod scope;
 pub mod session;
 
@@ -9,8 +10,8 @@ use crate::journal::Journal;
 use crate::journal::read::{self, Reading};
 use crate::journal::shape::{self, Daemon, Event};
 
-/// The daemon's journals, in the order in which verbs name them.
-pub const JOURNALS: [&Journal; 3] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL];
+/// Every journal, in the order in which verbs name them: the daemon's, then our own.
+pub const JOURNALS: [&Journal; 4] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL];
 
 /// A journal by its name on the command line.
 #[must_use]

@@ -37,7 +37,7 @@ static SHAPE: Shape = Shape {
             members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }],
         },
     ],
-    daemon: super::LINE_BY_LINE,
+    daemon: Some(super::LINE_BY_LINE),
 };
 
 /// The journal of sessions.

@@ -5,6 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use clap::{Args, ValueEnum};
 
 use super::Filter;
+use super::reuse::Counts;
 use crate::cmd::Context;
 use crate::error::Result;
 use crate::journal::Span;
@@ -78,6 +79,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     if args.reverse {
         spans.reverse();
     }
+    let mut counts = Counts::open(context);
     let mut shown = 0;
     context.printer.begin("cruxctl.case.list.v1", LISTED)?;
     for span in spans {
@@ -101,7 +103,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
             Value::Texts(case.tag_texts()),
             Value::maybe(case.context.as_deref()),
             Value::maybe(case.source_receipt.as_deref()),
-            Value::Count(u64::from(case.times_reused)),
+            Value::Count(counts.of(&case)?),
         ];
         context.printer.row(0, &[&case.id], &cells)?;
     }

@@ -7,6 +7,7 @@ pub mod list;
 pub mod one;
 pub mod record;
 pub mod retrieve;
+pub mod reuse;
 
 use clap::{Args, Subcommand};
 
@@ -55,7 +56,15 @@ pub enum Verb {
     /// A reward that another program has written beyond a 32-bit float is infinite to the daemon, and is shown as
     /// infinity.
     List(list::List),
+    /// Say that cases were used again; each time counts one
+    ///
+    /// Every id must be of a case, or nothing is counted; one that is given twice counts twice. The count is cruxctl's
+    /// own: it is kept in DIR/cruxctl/reuse.jsonl, and the daemon's journal of cases stays as it is. `case show` and
+    /// `case list` show it together with the daemon's own count. It has no part in how `case retrieve` ranks.
+    Reuse(reuse::Reuse),
     /// Delete a case; this cannot be taken back
+    ///
+    /// How often it was used again stays counted: a case that is imported again keeps it.
     Delete(one::Delete),
 }
 
@@ -126,6 +135,7 @@ pub fn run(context: &mut Context, args: CaseArgs) -> Result<()> {
         Verb::Retrieve(args) => retrieve::run(context, &args),
         Verb::Show(args) => one::show(context, &args),
         Verb::List(args) => list::run(context, &args),
+        Verb::Reuse(args) => reuse::run(context, &args),
         Verb::Delete(args) => one::delete(context, &args),
     }
 }

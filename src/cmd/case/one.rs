@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::reuse::Counts;
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
@@ -37,7 +38,7 @@ pub const CHANGED: &[Group] = &[Group {
 }];
 
 /// The record of a case, and its place.
-fn find(table: &mut Table, id: &str) -> Result<(Vec<u8>, Span)> {
+pub(super) fn find(table: &mut Table, id: &str) -> Result<(Vec<u8>, Span)> {
     table.get(id)?.ok_or_else(|| {
         let shown: String = id.chars().take(200).collect();
         Error::new(Code::NoCase, format!("there is no case {shown:?}")).hint("cruxctl case list")
@@ -50,6 +51,7 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
     let (line, span) = find(&mut table, &args.id)?;
     let case = Case::read(&line).ok_or_else(|| table.distrust())?;
     let line_number = table.opened.line_of(span.offset)?;
+    let times_reused = Counts::open(context).of(&case)?;
     let fields = [
         ("id", Value::text(&*case.id)),
         ("task", Value::text(&*case.task)),
@@ -61,7 +63,7 @@ pub fn show(context: &mut Context, args: &One) -> Result<()> {
         ("tags", Value::Texts(case.tag_texts())),
         ("source_receipt", Value::maybe(case.source_receipt.as_deref())),
         ("created_at", Value::Time(case.created_at)),
-        ("times_reused", Value::Count(u64::from(case.times_reused))),
+        ("times_reused", Value::Count(times_reused)),
         ("journal", Value::text(table.opened.path.display().to_string())),
         ("line", Value::Count(line_number)),
         ("offset", Value::Count(span.offset)),

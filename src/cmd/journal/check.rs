@@ -14,7 +14,7 @@ use crate::store::JOURNALS;
 /// Arguments of `journal check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// Which journals [default: all]
+    /// Which journals [default: all, and reuse where there is one]
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journals: Vec<Name>,
     /// Count what only the daemon loses or stumbles over as well
@@ -71,7 +71,7 @@ pub const CHECKED: &[Group] = &[
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Check) -> Result<()> {
-    let journals = chosen(&args.journals);
+    let journals = chosen(context, &args.journals);
     if !context.dir.root.exists() {
         let text = format!("there is no data directory {}", context.dir.root.display());
         context.printer.note(&text);
@@ -173,7 +173,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
         };
         context.printer.note(&format!("{name} in the data directory is {what}"));
     }
-    if args.for_daemon && summaries.iter().any(|s| s.seen.foreign > 0) {
+    if args.for_daemon && summaries.iter().any(|s| s.seen.foreign > 0 && !s.ours) {
         context.printer.note("records of unknown ops are kept by everything: another version may know them");
     }
     let damaged = summaries.iter().any(|s| s.bad(false));
@@ -292,7 +292,7 @@ fn verdict(summaries: &[Summary]) -> String {
     if damage == 0 && against == 0 && !writing.is_empty() {
         return format!("a write is in progress on {}: check again", writing.join(" and "));
     }
-    let odd: u64 = summaries.iter().map(|s| s.seen.daemon + s.seen.foreign).sum();
+    let odd: u64 = summaries.iter().map(Summary::odd).sum();
     let elsewhere = match against {
         0 => String::new(),
         _ => format!("not what was validated, in {}", plural(against, "place")),
@@ -317,6 +317,9 @@ fn verdict(summaries: &[Summary]) -> String {
 }
 
 fn daemon_verdict(summaries: &[Summary]) -> String {
+    if !summaries.is_empty() && summaries.iter().all(|s| s.ours) {
+        return "the daemon never reads this journal".to_owned();
+    }
     let files = |wanted: fn(Reaction) -> bool| -> Vec<String> {
         summaries
             .iter()

@@ -13,7 +13,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::Context;
 use crate::error::Result;
 use crate::journal::Journal;
-use crate::store::{JOURNALS, case, fact, session};
+use crate::journal::witness;
+use crate::store::{JOURNALS, case, fact, reuse, session};
 
 /// Arguments of `cruxctl journal`.
 #[derive(Args, Debug)]
@@ -43,6 +44,9 @@ pub enum Verb {
     /// without its line end; that nobody has changed the journal and the witness both. A copy in the journal's place is
     /// held against it like the file itself. Of any other file in its place, such as the daemon's own compaction leaves,
     /// it only tells which ids are gone, in a note; a file that has none of them is damage.
+    ///
+    /// The journal reuse is cruxctl's own. Without a name it is checked where there is one, and what only the daemon
+    /// would stumble over is no finding in it: the daemon never reads it.
     Check(check::Check),
     /// Set aside what is damaged; show the plan unless --apply is given
     ///
@@ -53,8 +57,8 @@ pub enum Verb {
     Show(show::Show),
     /// Drop records that are no longer live; live records are kept byte for byte
     ///
-    /// Sessions and cases only: the deletes, holds and consolidations of facts have rules of their own. Stop the daemon
-    /// first. The history of a session or case ends here.
+    /// Facts are left alone: their deletes, holds and consolidations have rules of their own. Stop the daemon first,
+    /// but for reuse, which it never reads. The history of a session or case ends here; no count is lost.
     Compact(compact::Compact),
     /// Print the live records, one JSON document a line
     Export(export::Export),
@@ -72,6 +76,9 @@ pub enum Name {
     /// What agents know
     #[value(alias = "facts.jsonl")]
     Facts,
+    /// How often cases were used again
+    #[value(alias = "reuse.jsonl")]
+    Reuse,
 }
 
 impl Name {
@@ -80,6 +87,7 @@ impl Name {
             Name::Sessions => &session::JOURNAL,
             Name::Cases => &case::JOURNAL,
             Name::Facts => &fact::JOURNAL,
+            Name::Reuse => &reuse::JOURNAL,
         }
     }
 }
@@ -95,10 +103,16 @@ pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
     }
 }
 
-/// The journals that were named; all of them where none was.
-fn chosen(names: &[Name]) -> Vec<&'static Journal> {
-    let named = |journal: &&Journal| names.iter().any(|name| std::ptr::eq(name.journal(), *journal));
-    JOURNALS.into_iter().filter(|journal| names.is_empty() || named(journal)).collect()
+/// The journals that were named. Where none was, all of the daemon's, and of our own those that there are, or that were
+/// there when they were validated.
+fn chosen(context: &Context, names: &[Name]) -> Vec<&'static Journal> {
+    let dir = &context.dir;
+    let named = |journal: &Journal| names.iter().any(|name| std::ptr::eq(name.journal(), journal));
+    let by_itself = |journal: &Journal| {
+        !journal.is_ours() || dir.has(journal).unwrap_or(false) || witness::path(dir, journal).exists()
+    };
+    let wanted = |journal: &&Journal| if names.is_empty() { by_itself(journal) } else { named(journal) };
+    JOURNALS.into_iter().filter(wanted).collect()
 }
 
 fn tell_carried_over(context: &mut Context, journal: &Journal, bytes: u64) {

@@ -17,7 +17,7 @@ use crate::render::{Group, Printer, Value};
 /// Arguments of `journal repair`.
 #[derive(Args, Debug)]
 pub struct Repair {
-    /// Which journals [default: all]
+    /// Which journals [default: all, and reuse where there is one]
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journals: Vec<Name>,
     /// Carry the plan out
@@ -69,7 +69,7 @@ pub const PLANNED: &[Group] = &[
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
-    let journals = chosen(&args.journals);
+    let journals = chosen(context, &args.journals);
     if !args.take.is_empty() && journals.len() != 1 {
         let message = "--take names a line of one journal: name the journal too";
         let hint = "cruxctl journal repair sessions --take LINE";
@@ -184,17 +184,22 @@ fn tell(
     if edits == 0 {
         context.printer.note("there is nothing to repair");
     } else if !apply {
-        let hint = format!("cruxctl journal repair {}--apply", flags(args));
-        context.printer.warn("nothing was changed: this is the plan (stop the daemon before you apply it)", &[hint]);
+        let hint = format!("cruxctl journal repair {}--apply", flags(args, plans));
+        let stop = if plans.iter().all(|(journal, ..)| journal.is_ours()) {
+            ""
+        } else {
+            " (stop the daemon before you apply it)"
+        };
+        context.printer.warn(&format!("nothing was changed: this is the plan{stop}"), &[hint]);
     }
     Ok(())
 }
 
 /// The flags of a repair, to be typed again.
-fn flags(args: &Repair) -> String {
-    let mut flags: String = chosen(&args.journals).iter().map(|journal| format!("{} ", journal.name)).collect();
-    if args.journals.is_empty() {
-        flags.clear();
+fn flags(args: &Repair, plans: &[(&Journal, Plan, Option<PathBuf>)]) -> String {
+    let mut flags = String::new();
+    if !args.journals.is_empty() {
+        plans.iter().for_each(|(journal, ..)| flags.push_str(&format!("{} ", journal.name)));
     }
     if args.for_daemon {
         flags.push_str("--for-daemon ");
