@@ -36,7 +36,7 @@ impl Known {
             ),
             tags: vec![format!("team-{}", n % 3)],
             reward: f64::from(n % 4) * 0.25,
-            success: n % 5 > 0,
+            success: !n.is_multiple_of(5),
             second: n % 60,
         }
     }
@@ -97,6 +97,9 @@ const QUESTIONS: &[&str] = &[
     "host1 host2 host3 job1 job2 --only-success --tag team-2 --since 2026-03-01T08:00:10Z",
     "step1 the team 2 --explain",
     "run --tag team --min-score 0.1",
+    "nightly job0 host6 --fold",
+    "run on host30 --fold --explain",
+    "run --fold --only-success --min-score 0.2",
 ];
 
 /// Asks some of the questions with and without the index; the answers are the same, and so is what is said of them.

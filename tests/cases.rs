@@ -270,6 +270,75 @@ fn the_same_case_recorded_again_counts_as_one_under_folding() {
     assert_eq!(found(&retrieve(&world, &["deploy"]).ends(0)).len(), 4);
 }
 
+/// A bank in which every task begins with the same twenty words.
+fn boilerplate() -> World {
+    let same = "this is one of our many runs of the nightly pipeline and here is what the job had to do today";
+    let tasks = [
+        "rotate the kraken",
+        "rotate the certificates",
+        "restart everything",
+        "restarting a database quickly",
+        "東京都庁のサーバー",
+        "京都のサーバー",
+        "Caf\u{e9} \u{fb01}les",
+    ];
+    let lines =
+        tasks.iter().zip(0..).map(|(task, n)| line(&format!("c{n}"), &format!("{same}: {task}"), 0.5, &["x-y"], n));
+    World::with(JOURNAL, lines.collect::<String>())
+}
+
+#[test]
+fn under_the_weighted_ranking_the_rare_word_decides() {
+    let world = boilerplate();
+    let ask = |text: &str| found(&retrieve(&world, &[text, "--rank", "weighted"]).ends(0));
+    let same = "this is one of our many runs of the nightly pipeline and here is what the job had to do today";
+    // The daemon's ranking takes the shortest, whatever it is about.
+    let plain = found(&retrieve(&world, &[&format!("{same} kraken certificates certificates"), "-k", "1"]).ends(0));
+    assert_ne!(plain[0].0, "c0");
+    for text in ["kraken", &format!("{same} kraken"), &format!("{same} rotate unheard-of kraken nobody knows")] {
+        assert_eq!(ask(text)[0].0, "c0", "{text}");
+    }
+    // Words that nobody has are harmless.
+    assert_eq!(ask("kraken"), ask("kraken frobnicate \u{4e2d}"));
+    assert!(ask(same).iter().all(|(_, score)| (0.0..=1.0).contains(score)));
+    retrieve(&world, &["frobnicate", "--rank", "weighted"]).ends(1);
+    retrieve(&world, &["kraken", "--rank", "weighted", "--min-score", "0.99"]).ends(1);
+}
+
+#[test]
+fn under_the_weighted_ranking_a_case_is_most_like_itself() {
+    let world = boilerplate();
+    for n in 0..7 {
+        let case = world.run(&["case", "show", &format!("c{n}"), "--json"]).ends(0).json();
+        let text = case["task"].as_str().unwrap().to_owned() + " x-y";
+        let hits = found(&retrieve(&world, &[&text, "--rank", "weighted"]).ends(0));
+        assert_eq!(hits[0], (format!("c{n}"), 1.0));
+        assert!(hits[1].1 < 1.0);
+    }
+    let one = World::with(JOURNAL, line("only", "deploy it", 0.5, &[], 1));
+    assert_eq!(found(&retrieve(&one, &["DEPLOYS it", "--rank", "weighted"]).ends(0)), [("only".to_owned(), 1.0)]);
+}
+
+#[test]
+fn under_the_weighted_ranking_forms_of_a_word_are_one() {
+    let world = boilerplate();
+    let best = |text: &str| found(&retrieve(&world, &[text, "--rank", "weighted", "-k", "1"]).ends(0))[0].0.clone();
+    assert_eq!(best("restarted databases"), "c3");
+    assert_eq!(best("krakens"), "c0");
+    // Pairs of characters; composed and decomposed letters.
+    assert_eq!(best("東京"), "c4");
+    assert_eq!(best("CAFE\u{301}"), "c6");
+    assert_eq!(best("file"), "c6");
+    let answer = retrieve(&world, &["restarts the databases", "--rank", "weighted", "-k", "1", "--explain"]).ends(0);
+    let case = &answer.json()["cases"][0];
+    assert_eq!(case["matched"], json!(["database", "restarting", "the"]));
+    // The same question has the same answer to the last bit.
+    let again = retrieve(&world, &["restarts the databases", "--rank", "weighted", "-k", "1", "--explain"]).ends(0);
+    assert_eq!(answer.stdout, again.stdout);
+    let folded = retrieve(&world, &["rotate", "--rank", "weighted", "--fold"]).ends(0).json();
+    assert_eq!(folded["cases"][0]["times"], 1);
+}
+
 #[test]
 fn the_words_that_match_are_in_the_hit() {
     let many: String = (0..200).map(|n| line(&format!("c{n:05}"), "deploy the service", 1.0, &[], n % 60)).collect();

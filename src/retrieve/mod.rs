@@ -1,9 +1,11 @@
 //! Which cases are like a text: words, similarity, order. Pure; it knows neither files nor journals.
 //!
-//! Here is what is compared and how; [`segment`] is the case index's format, and [`search`] finds the best in it.
+//! Here is what is compared and how; [`segment`] is the case index's format, and [`search`] finds the best in it;
+//! [`weighted`] compares in another way.
 
 pub mod search;
 pub mod segment;
+pub mod weighted;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -85,11 +87,11 @@ pub fn similarity(query: &Words<'_>, case: &Words<'_>) -> f64 {
 #[must_use]
 pub fn score(common: usize, query: usize, case: usize) -> f64 {
     let all = query + case - common;
-    if all == 0 { 0.0 } else { ratio(common, all) }
+    if all == 0 { 0.0 } else { ratio(common as u64, all as u64) }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "no text has 2^53 words")]
-fn ratio(part: usize, whole: usize) -> f64 {
+#[expect(clippy::cast_precision_loss, reason = "greater numbers than 2^53 are rounded, and that is enough")]
+fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 

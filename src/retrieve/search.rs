@@ -496,7 +496,7 @@ mod tests {
             id: format!("c{n}"),
             task: format!("the w{} w{}", n % 3, n % 17),
             tags: vec![format!("tag{}", n % 2)],
-            success: n % 3 > 0,
+            success: !n.is_multiple_of(3),
             reward: 0.5,
             created_at: DateTime::from_timestamp(i64::from(n % 5), 0).unwrap(),
             dead: false,

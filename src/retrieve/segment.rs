@@ -88,7 +88,7 @@ pub struct Entry<'a, T> {
 
 /// Takes a hash as it is: it is one already.
 #[derive(Default)]
-struct AsItIs(u64);
+pub(super) struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn finish(&self) -> u64 {

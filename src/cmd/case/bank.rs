@@ -21,7 +21,7 @@ use crate::journal::replay::Opened;
 use crate::journal::scan::Stretch;
 use crate::journal::segments::{self, Draft, NoDraft, Part, Segments};
 use crate::journal::table::Table;
-use crate::retrieve::search::{Candidate, Found, Question};
+use crate::retrieve::search::{Found, Question};
 use crate::retrieve::segment::{At, Builder, Entry, Segment, TermHasher};
 use crate::store::case::{Case, JOURNAL};
 
@@ -45,6 +45,7 @@ const PUBLISH: Duration = Duration::from_secs(1);
 /// The bank of cases.
 #[derive(Debug)]
 pub(super) struct Bank {
+    dir: DataDir,
     index: Option<Index>,
     /// The live records that the case index does not have.
     pub(super) rest: Vec<Span>,
@@ -57,13 +58,6 @@ struct Index {
     dead: Vec<Vec<u64>>,
     /// Whether more is dead than the case index says.
     more_dead: bool,
-}
-
-/// What the case index says of the cases that are most like a text.
-pub(super) struct Indexed {
-    pub(super) found: Found,
-    /// The records of the candidates.
-    pub(super) records: Vec<(Candidate, Span)>,
 }
 
 impl Bank {
@@ -81,20 +75,33 @@ impl Bank {
                 Some(segments) => Some(segments),
                 None => build(dir, table)?,
             };
-            if let Some(bank) = segments.map(|segments| Bank::with(table, segments)).transpose()?.flatten() {
+            if let Some(bank) = segments.map(|segments| Bank::with(dir, table, segments)).transpose()?.flatten() {
                 return Ok(bank);
             }
         }
-        Bank::scanned(table)
+        Bank::scanned(dir, table)
     }
 
     /// The bank without a case index.
-    pub(super) fn scanned(table: &mut Table) -> Result<Bank> {
-        Ok(Bank { index: None, rest: table.spans()? })
+    pub(super) fn scanned(dir: &DataDir, table: &mut Table) -> Result<Bank> {
+        Ok(Bank { dir: dir.clone(), index: None, rest: table.spans()? })
+    }
+
+    /// Does without the case index from now on.
+    pub(super) fn scan(&mut self, table: &mut Table) -> Result<()> {
+        if self.index.take().is_some() {
+            self.rest = table.spans()?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is a case index.
+    pub(super) fn is_indexed(&self) -> bool {
+        self.index.is_some()
     }
 
     /// The bank with a case index; `None` where the two do not fit together.
-    fn with(table: &mut Table, segments: Segments) -> Result<Option<Bank>> {
+    fn with(dir: &DataDir, table: &mut Table, segments: Segments) -> Result<Option<Bank>> {
         let rest = live_in(&table.opened, (segments.reach(), table.opened.len))?;
         let Some(known) = table.live.live().checked_sub(rest.len() as u64) else { return Ok(None) };
         let records: u64 = segments.parts.iter().map(|part| part.records).sum();
@@ -103,11 +110,11 @@ impl Bank {
         // What is no more stays so: where as many are marked as there are, they are the same.
         let more_dead = marked != dead;
         let masks = if more_dead { find_dead(table, &segments, dead)? } else { read_dead(&segments) };
-        Ok(masks.map(|dead| Bank { index: Some(Index { segments, dead, more_dead }), rest }))
+        Ok(masks.map(|dead| Bank { dir: dir.clone(), index: Some(Index { segments, dead, more_dead }), rest }))
     }
 
     /// Asks the case index. `None` where there is none, or none that can be believed.
-    pub(super) fn ask(&self, question: &dyn Fn(&TermHasher) -> Option<Question>) -> Option<Indexed> {
+    pub(super) fn ask(&self, question: &dyn Fn(&TermHasher) -> Option<Question>) -> Option<Found> {
         let Index { segments, dead, .. } = self.index.as_ref()?;
         let question = question(&TermHasher::new(&segments.salt))?;
         let mut found = Found::default();
@@ -116,14 +123,12 @@ impl Bank {
             let segment = Segment::open(&read).ok().filter(|segment| segment.cases() as u64 == part.records)?;
             found.add(&question, &segment, Some(&**dead).filter(|dead| !dead.is_empty())).ok()?;
         }
-        let span = |at: At| Span { offset: at.offset, len: u64::from(at.len) };
-        let records = found.candidates.iter().map(|candidate| (*candidate, span(candidate.row.at))).collect();
-        Some(Indexed { found, records })
+        Some(found)
     }
 
     /// Brings the case index up to date after it was asked, if the lock is free.
-    pub(super) fn keep(self, dir: &DataDir, table: &Table) {
-        let Some(index) = self.index else { return };
+    pub(super) fn keep(self, table: &Table) {
+        let (Some(index), dir) = (self.index, &self.dir) else { return };
         let behind = table.opened.len - index.segments.reach();
         if !index.more_dead && behind < SHORTEST && merges(&index.segments.parts, STEPS.len()).is_none() {
             return;
@@ -144,16 +149,13 @@ impl Bank {
         }
     }
 
-    /// Throws away a case index that cannot be believed, if nobody changes the journal meanwhile. Says whether the bank
-    /// has one.
-    pub(super) fn distrust(&self, dir: &DataDir, table: &Table) -> bool {
-        if self.index.is_some()
-            && let Some(lock) = Lock::try_take(dir)
+    /// Throws away a case index that cannot be believed, if nobody changes the journal meanwhile.
+    pub(super) fn distrust(&self, table: &Table) {
+        if let Some(lock) = Lock::try_take(&self.dir)
             && table.opened.is_unchanged()
         {
-            segments::remove(dir, &JOURNAL, &lock);
+            segments::remove(&self.dir, &JOURNAL, &lock);
         }
-        self.index.is_some()
     }
 }
 

@@ -2,6 +2,7 @@
 //! share one.
 
 mod bank;
+mod find;
 pub mod import;
 pub mod list;
 pub mod one;
