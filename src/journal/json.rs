@@ -553,7 +553,10 @@ pub fn whole(text: &[u8], depth: usize) -> Result<(std::ops::Range<usize>, Quirk
 #[must_use]
 pub fn unescape(inside: &[u8]) -> Cow<'_, str> {
     if memchr::memchr(b'\\', inside).is_none() {
-        return String::from_utf8_lossy(inside);
+        return match std::str::from_utf8(inside) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(inside),
+        };
     }
     let mut out = Vec::with_capacity(inside.len());
     let mut units: Vec<u16> = Vec::new();

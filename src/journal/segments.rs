@@ -159,10 +159,14 @@ impl Segments {
         if ones == part.dead { Ok(bits) } else { Err(io::Error::other("a list of dead records is damaged")) }
     }
 
-    /// Writes a segment for a stretch of the journal. It belongs to the others once [`Segments::parts`] has it.
-    pub fn write(&mut self, stretch: (u64, u64), records: u64, segment: &[u8]) -> io::Result<Part> {
-        let at = self.put(segment)?;
-        Ok(Part { from: stretch.0, to: stretch.1, records, at: [at, segment.len() as u64], ..Part::default() })
+    /// Writes a segment for a stretch of the journal, piece by piece. It belongs to the others once
+    /// [`Segments::parts`] has it.
+    pub fn write(&mut self, stretch: (u64, u64), records: u64, pieces: &[Vec<u8>]) -> io::Result<Part> {
+        let at = self.end;
+        for piece in pieces {
+            self.put(piece)?;
+        }
+        Ok(Part { records, at: [at, self.end - at], ..Part::of(stretch) })
     }
 
     /// Writes which records of a part are no more.
@@ -206,6 +210,12 @@ impl Segments {
 }
 
 impl Part {
+    /// A stretch of the journal, of which nothing is kept yet.
+    #[must_use]
+    pub fn of((from, to): (u64, u64)) -> Part {
+        Part { from, to, ..Part::default() }
+    }
+
     fn to_bytes(self) -> Vec<u8> {
         let Part { from, to, records, dead, at: [at, len], dead_at } = self;
         [from, to, records, dead, at, len, dead_at].iter().flat_map(|word| word.to_le_bytes()).collect()

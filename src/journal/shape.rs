@@ -9,6 +9,7 @@ use std::ops::Range;
 use chrono::{DateTime, FixedOffset};
 
 use super::json::{self, Cursor};
+use super::stamp::Stamp;
 
 /// What an id begins with that cannot be written as text.
 pub const RAW_ID: char = char::REPLACEMENT_CHARACTER;
@@ -228,7 +229,12 @@ impl<'a> Members<'a> {
     /// A time, with the offset that it was written with.
     #[must_use]
     pub fn time(&self, name: &str) -> Option<DateTime<FixedOffset>> {
-        self.text(name)?.parse().ok()
+        let inside = self.raw(name)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        // The daemon's own form is read faster than any other.
+        match Stamp::parse(inside).and_then(Stamp::time) {
+            Some(time) => Some(time.fixed_offset()),
+            None => json::unescape(inside).parse().ok(),
+        }
     }
 
     /// The strings of a list.

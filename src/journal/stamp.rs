@@ -1,5 +1,7 @@
 //! The time of a record, as far as it can be compared without being parsed.
 
+use chrono::{DateTime, NaiveDate, Utc};
+
 use super::scan::Record;
 use super::shape::{Need, Type};
 
@@ -38,6 +40,16 @@ impl Stamp {
         Stamp(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]), u32::from_le_bytes(nanos))
     }
 
+    /// The moment that it stands for; `None` where no calendar has it.
+    #[must_use]
+    pub fn time(self) -> Option<DateTime<Utc>> {
+        let part = |by: u64, to: u64| u32::try_from(self.0 / by % to).ok();
+        let year = i32::try_from(self.0 / 10_000_000_000).ok()?;
+        let date = NaiveDate::from_ymd_opt(year, part(100_000_000, 100)?, part(1_000_000, 100)?)?;
+        let time = date.and_hms_nano_opt(part(10_000, 100)?, part(100, 100)?, part(1, 100)?, self.1)?;
+        Some(time.and_utc())
+    }
+
     /// Reads `2026-06-26T09:15:02.123456789Z`, with or without a fraction.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Stamp> {
@@ -73,6 +85,21 @@ impl Stamp {
 #[cfg(test)]
 mod tests {
     use super::Stamp;
+
+    #[test]
+    fn the_moment_is_the_one_that_is_written() {
+        for text in [
+            "2026-06-26T09:15:02Z",
+            "2024-02-29T23:59:59.120Z",
+            "0000-01-01T00:00:00.000000001Z",
+            "9999-12-31T00:00:00Z",
+        ] {
+            assert_eq!(Stamp::parse(text.as_bytes()).unwrap().time(), Some(text.parse().unwrap()), "{text}");
+        }
+        for text in ["2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:60Z"] {
+            assert_eq!(Stamp::parse(text.as_bytes()).unwrap().time(), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_in_the_daemons_form_are_in_their_order() {

@@ -31,7 +31,7 @@ impl<'t> Words<'t> {
 
     fn of_all(texts: impl Iterator<Item = &'t str>) -> Words<'t> {
         let mut words = Vec::new();
-        texts.for_each(|text| runs(text).for_each(|run| words.push(lower(run))));
+        texts.for_each(|text| each_run(text, &mut |run| words.push(lower(run))));
         words.sort_unstable();
         words.dedup();
         Words(words)
@@ -63,12 +63,25 @@ impl<'t> Words<'t> {
 
 /// Hands out each word of a text, as often as it has it.
 fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
-    runs(text).for_each(|run| take(&lower(run)));
+    each_run(text, &mut |run| take(&lower(run)));
 }
 
-/// The runs of alphanumeric characters of at least two bytes.
-fn runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|run| run.len() >= 2)
+/// Hands out the runs of alphanumeric characters of at least two bytes.
+fn each_run<'t>(text: &'t str, take: &mut dyn FnMut(&'t str)) {
+    if !text.is_ascii() {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|run| run.len() >= 2).for_each(take);
+        return;
+    }
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while from < bytes.len() {
+        let rest = &bytes[from..];
+        let len = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        if len >= 2 {
+            take(&text[from..from + len]);
+        }
+        from += len + 1;
+    }
 }
 
 fn lower(run: &str) -> Cow<'_, str> {

@@ -385,7 +385,7 @@ mod tests {
     }
 
     fn bank() -> impl Strategy<Value = Vec<Plain>> {
-        let reward = prop::sample::select(vec![0.0, -0.0, 0.5, 1.0, f32::INFINITY]);
+        let reward = prop::sample::select(vec![0.0, -0.0, 0.5, 1.0, -0.25, -1.5, f32::INFINITY, f32::NEG_INFINITY]);
         let case = (text(0..9), tags(), any::<bool>(), reward, time(), prop::bool::weighted(0.1));
         prop::collection::vec(case, 0..400).prop_map(|cases| {
             let plain = |(n, (task, tags, success, reward, created_at, dead))| {
@@ -463,7 +463,7 @@ mod tests {
                 let entry = Entry { at, id, task, tags, success: *success, reward: *reward, created_at: *created_at };
                 builder.push(&entry);
             }
-            let mut bytes = builder.finish();
+            let mut bytes = builder.finish().concat();
             mangle(&mut bytes);
             let read = |at: u64, into: &mut [u8]| {
                 let at = usize::try_from(at).unwrap();

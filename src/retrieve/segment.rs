@@ -9,7 +9,7 @@
 //! it: a bit for each case, or, where they are few, the steps between their numbers. Every piece has a check, so that a
 //! changed byte cannot hide a case.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
@@ -108,9 +108,8 @@ pub struct Builder {
     ids: String,
     /// The numbers of each case's terms.
     terms: Vec<u32>,
-    numbers: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
-    /// Of each term: its hash, and how many cases have it.
-    known: Vec<(u64, u32)>,
+    /// Each term's number, and how many cases have it, by its hash.
+    known: HashMap<u64, (u32, u32), BuildHasherDefault<AsItIs>>,
     scratch: Vec<u64>,
 }
 
@@ -127,6 +126,20 @@ struct Held {
     terms: usize,
 }
 
+/// What the order of the cases depends on before their ids: how many words it has, its reward, its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u32, Reverse<i32>, Reverse<(i64, u32)>);
+
+impl Key {
+    fn of(case: &Held) -> Key {
+        let Row { reward, created_at, .. } = case.row;
+        // The bits of a float are in the order of floats, but for the sign; there are two zeros, and they are equal.
+        let bits = (reward + 0.0).to_bits().cast_signed();
+        let reward = if bits < 0 { i32::MIN - bits - 1 } else { bits };
+        Key(case.size, Reverse(reward), Reverse((created_at.timestamp(), created_at.timestamp_subsec_nanos())))
+    }
+}
+
 impl Builder {
     /// Nothing yet.
     #[must_use]
@@ -136,8 +149,7 @@ impl Builder {
             cases: Vec::new(),
             ids: String::new(),
             terms: Vec::new(),
-            numbers: HashMap::default(),
-            known: Vec::new(),
+            known: HashMap::default(),
             scratch: Vec::new(),
         }
     }
@@ -162,13 +174,10 @@ impl Builder {
                 continue;
             }
             last = Some(hash);
-            let known = &mut self.known;
-            let number = *self.numbers.entry(*hash).or_insert_with(|| {
-                known.push((*hash, 0));
-                narrow(known.len() - 1)
-            });
-            known[number as usize].1 += 1;
-            self.terms.push(number);
+            let next = narrow(self.known.len());
+            let (number, cases) = self.known.entry(*hash).or_insert((next, 0));
+            *cases += 1;
+            self.terms.push(*number);
         }
         self.scratch = hashes;
         let row = Row { at: entry.at, reward: entry.reward, created_at: entry.created_at };
@@ -192,16 +201,15 @@ impl Builder {
         &self.ids[self.cases[case].id..end]
     }
 
-    /// The segment's bytes.
+    /// The segment's bytes, part for part. Then there is nothing in it again.
     #[must_use]
-    pub fn finish(self) -> Vec<u8> {
+    pub fn finish(&mut self) -> Vec<Vec<u8>> {
         let count = self.cases.len();
-        let mut order: Vec<u32> = (0..narrow(count)).collect();
-        order.sort_unstable_by(|a, b| {
-            let (a, b) = (*a as usize, *b as usize);
-            let (one, other) = (&self.cases[a], &self.cases[b]);
-            one.size.cmp(&other.size).then(one.row.order(&other.row)).then_with(|| self.id(a).cmp(self.id(b)))
+        let mut keys: Vec<(Key, u32)> = self.cases.iter().map(Key::of).zip(0..).collect();
+        keys.sort_unstable_by(|(one, a), (other, b)| {
+            one.cmp(other).then_with(|| self.id(*a as usize).cmp(self.id(*b as usize)))
         });
+        let order: Vec<u32> = keys.into_iter().map(|(_, case)| case).collect();
         let mut sizes = Vec::new();
         let mut rows = Vec::with_capacity(count * ROW);
         let mut good = vec![0u64; count.div_ceil(64)];
@@ -227,19 +235,22 @@ impl Builder {
             terms: self.known.len() as u64,
             sums: [sum(&sizes), sum(&good)],
         };
-        let mut bytes = head.to_bytes();
-        for part in [sizes, rows, good, buckets, terms, postings] {
-            bytes.extend_from_slice(&part);
-        }
-        bytes
+        self.cases.clear();
+        self.ids.clear();
+        self.terms.clear();
+        self.known.clear();
+        vec![head.to_bytes(), sizes, rows, good, buckets, terms, postings]
     }
 
     /// Buckets, terms and postings, for cases in this order.
     fn terms_of(&self, order: &[u32]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-        let mut next: Vec<usize> = Vec::with_capacity(self.known.len());
+        let mut sorted: Vec<(u64, u32, u32)> =
+            self.known.iter().map(|(hash, (number, cases))| (*hash, *number, *cases)).collect();
+        sorted.sort_unstable_by_key(|(hash, ..)| *hash);
+        let mut next = vec![0usize; sorted.len()];
         let mut total = 0;
-        for (_, cases) in &self.known {
-            next.push(total);
+        for (_, number, cases) in &sorted {
+            next[*number as usize] = total;
             total += *cases as usize;
         }
         // The numbers of the cases that have a term, for one term after the other.
@@ -253,16 +264,14 @@ impl Builder {
                 *place += 1;
             }
         }
-        let mut sorted: Vec<u32> = (0..narrow(self.known.len())).collect();
-        sorted.sort_unstable_by_key(|term| self.known[*term as usize].0);
         let bits = bucket_bits(self.known.len());
         let (mut buckets, mut terms, mut postings) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, term) in sorted.iter().enumerate() {
-            let (hash, cases) = self.known[*term as usize];
+        for (n, (hash, number, cases)) in sorted.iter().enumerate() {
+            let (hash, number, cases) = (*hash, *number as usize, *cases);
             while buckets.len() / BUCKET <= bucket(hash, bits) {
                 push_bucket(&mut buckets, n);
             }
-            let list = &lists[next[*term as usize] - cases as usize..next[*term as usize]];
+            let list = &lists[next[number] - cases as usize..next[number]];
             let from = postings.len();
             let dense = list.len() * DENSE >= order.len();
             if dense {

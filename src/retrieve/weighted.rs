@@ -13,7 +13,7 @@ use std::ops::Range;
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-use super::runs;
+use super::each_run;
 use super::segment::{AsItIs, TermHasher};
 
 /// Weights are whole numbers of this part: so that their sums do not depend on the order in which they are added.
@@ -93,13 +93,13 @@ impl Weigher {
         let mut matched = Vec::new();
         for text in texts(task, tags) {
             let text = normal(text);
-            for run in runs(&text) {
+            each_run(&text, &mut |run| {
                 let own = self.terms_of(std::iter::once(run));
                 let common = own.iter().filter(|term| query.has(**term));
                 if let Some(cases) = common.map(|term| self.cases_with.get(term).copied().unwrap_or(0)).min() {
                     matched.push((run.to_lowercase(), cases));
                 }
-            }
+            });
         }
         matched.sort_unstable();
         matched.dedup();
@@ -116,7 +116,7 @@ impl Weigher {
         let mut all = std::mem::take(&mut self.scratch);
         all.clear();
         for text in texts {
-            for run in runs(&normal(text)) {
+            each_run(&normal(text), &mut |run| {
                 let key = self.hasher.word(run);
                 let own = match self.words.get(&key) {
                     Some(own) => own.clone(),
@@ -128,7 +128,7 @@ impl Weigher {
                     }
                 };
                 all.extend_from_slice(&self.terms[own]);
-            }
+            });
         }
         all.sort_unstable();
         all.dedup();
@@ -196,9 +196,8 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let mut all = Vec::new();
-        for run in runs(&normal(text)) {
-            each_term(&Stemmer::new(Algorithm::English), run, &mut |term| all.push(term.to_owned()));
-        }
+        let stemmer = Stemmer::new(Algorithm::English);
+        each_run(&normal(text), &mut |run| each_term(&stemmer, run, &mut |term| all.push(term.to_owned())));
         all
     }
 

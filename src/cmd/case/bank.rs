@@ -205,8 +205,8 @@ fn merges(parts: &[Part], steps: usize) -> Option<(usize, usize)> {
 /// The segment of a stretch, from what is live in it.
 fn segment_of(segments: &mut Segments, now: &Opened, stretch: (u64, u64)) -> Option<Part> {
     let spans = live_in(now, stretch).ok()?;
-    let bytes = segment(now, &spans, &segments.salt)?;
-    segments.write(stretch, spans.len() as u64, &bytes).ok()
+    let pieces = segment(now, &spans, &mut Builder::new(TermHasher::new(&segments.salt)))?;
+    segments.write(stretch, spans.len() as u64, &pieces).ok()
 }
 
 /// The live records of a stretch, as far as the stretch itself can tell.
@@ -216,9 +216,8 @@ fn live_in(opened: &Opened, (from, to): (u64, u64)) -> Result<Vec<Span>> {
     live.spans().map_err(|e| Error::io("read", &opened.path, &e))
 }
 
-/// A segment's bytes; `None` where a record is not what it was.
-fn segment(opened: &Opened, spans: &[Span], salt: &[u8; 16]) -> Option<Vec<u8>> {
-    let mut builder = Builder::new(TermHasher::new(salt));
+/// A segment's bytes, in pieces; `None` where a record is not what it was.
+fn segment(opened: &Opened, spans: &[Span], builder: &mut Builder) -> Option<Vec<Vec<u8>>> {
     let mut whole = true;
     let read = opened.each(spans, &mut |span, line| {
         match Case::read(line) {
@@ -277,13 +276,14 @@ fn make(dir: &DataDir, table: &mut Table, draft: Draft) -> Result<Option<Segment
     let salt = draft.segments.salt;
     let (next, draft) = (AtomicUsize::new(0), Mutex::new((draft, true)));
     let work = || {
+        let mut builder = Builder::new(TermHasher::new(&salt));
         while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (from, to) = *stretch;
             let own =
                 spans.partition_point(|span| span.offset < from)..spans.partition_point(|span| span.offset < to);
-            let bytes = segment(opened, &spans[own.clone()], &salt);
+            let pieces = segment(opened, &spans[own.clone()], &mut builder);
             let Ok(mut draft) = draft.lock() else { return };
-            let part = bytes.and_then(|bytes| draft.0.segments.write((from, to), own.len() as u64, &bytes).ok());
+            let part = pieces.and_then(|pieces| draft.0.segments.write((from, to), own.len() as u64, &pieces).ok());
             match part {
                 Some(part) => draft.0.segments.parts.push(part),
                 None => draft.1 = false,
@@ -314,11 +314,10 @@ fn stretches(opened: &Opened) -> Result<Vec<(u64, u64)>> {
     let end = last_border(opened)?;
     let (mut stretches, mut from) = (Vec::new(), 0);
     while from < end {
+        // Each is at least so long, or it would soon become one with the next.
         let mut to = end;
         if end - from > LONGEST {
-            let line = opened.whole_line(from + LONGEST)?;
-            // One line may be longer than a stretch.
-            to = if line.offset > from { line.offset } else { (line.end() + 1).min(end) };
+            to = (opened.whole_line(from + LONGEST)?.end() + 1).min(end);
         }
         stretches.push((from, to));
         from = to;
@@ -359,4 +358,41 @@ fn find_dead(table: &mut Table, segments: &Segments, expected: u64) -> Result<Op
         masks.push(mask);
     }
     Ok((found == expected).then_some(masks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(lengths: &[u64]) -> Vec<Part> {
+        let mut from = 0;
+        let part = |len: &u64| {
+            from += len;
+            Part::of((from - len, from))
+        };
+        lengths.iter().map(part).collect()
+    }
+
+    #[test]
+    fn small_neighbours_become_one_and_great_ones_stay() {
+        let (all, kib, mib) = (STEPS.len(), 1u64 << 10, 1u64 << 20);
+        assert_eq!(merges(&parts(&[]), all), None);
+        assert_eq!(merges(&parts(&[LONGEST, LONGEST, 5 * mib, 128 * kib]), all), None);
+        assert_eq!(merges(&parts(&[LONGEST + 1, LONGEST]), all), None);
+        // Eight of the shortest make one.
+        assert_eq!(merges(&parts(&[LONGEST, 128 * kib, 896 * kib]), all), Some((1, 2)));
+        assert_eq!(merges(&parts(&[LONGEST, 5 * mib, 128 * kib, 895 * kib]), all), None);
+        assert_eq!(merges(&parts(&[LONGEST, 5 * mib, 3 * mib]), 1), None);
+        assert_eq!(merges(&parts(&[LONGEST, 5 * mib, 3 * mib]), all), Some((1, 2)));
+        // Of many that a writer has left, not too many at once.
+        assert_eq!(merges(&parts(&[mib; 300]), all), Some((0, 7)));
+        assert_eq!(merges(&parts(&[20 * mib, 20 * mib, 20 * mib]), all), Some((0, 1)));
+        // However they come, there are few of them in the end.
+        let mut list = parts(&[128 * kib; 4096]);
+        while let Some((first, last)) = merges(&list, all) {
+            let one = Part::of((list[first].from, list[last].to));
+            list.splice(first..=last, [one]);
+        }
+        assert_eq!((list.len(), list[15].to), (16, 512 * mib));
+    }
 }
