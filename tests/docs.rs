@@ -10,7 +10,8 @@ fn readme() -> String {
     fs::read_to_string(tree("README.md")).unwrap()
 }
 
-/// The commands of the README's console blocks, each with the output that it shows.
+/// The commands of the README's console blocks, each with the output that it shows. A command goes on in lines that begin
+/// with `> `.
 fn tour() -> Vec<(String, String)> {
     let mut steps: Vec<(String, String)> = Vec::new();
     let mut inside = false;
@@ -19,13 +20,13 @@ fn tour() -> Vec<(String, String)> {
             "```console" => inside = true,
             "```" => inside = false,
             _ if !inside => {}
-            _ => match line.strip_prefix("$ ") {
-                Some(command) => steps.push((command.to_owned(), String::new())),
-                None => {
-                    let (_, output) = steps.last_mut().expect("output follows a command");
-                    output.push_str(line);
-                    output.push('\n');
-                }
+            _ => match (line.strip_prefix("$ "), steps.last_mut()) {
+                (Some(command), _) => steps.push((command.to_owned(), String::new())),
+                (None, Some((command, output))) => match line.strip_prefix("> ").filter(|_| output.is_empty()) {
+                    Some(more) => *command += &format!("\n{more}"),
+                    None => *output += &format!("{line}\n"),
+                },
+                (None, None) => panic!("output follows a command"),
             },
         }
     }

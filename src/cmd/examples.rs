@@ -86,6 +86,8 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "cruxctl case retrieve \"deploy the canary\" -k 3 --only-success",
             ),
             ("Leave out what has little in common", "cruxctl case retrieve \"deploy the canary\" --min-score 0.3"),
+            ("Where all tasks begin alike", "cruxctl case retrieve \"deploy the canary\" --rank weighted"),
+            ("How often the same was tried", "cruxctl case retrieve \"deploy the canary\" --fold"),
             (
                 "The best one's action",
                 "cruxctl case retrieve \"deploy the canary\" -k 1 --json | jq -r .cases[0].action",

@@ -49,6 +49,14 @@ pub enum Verb {
     /// number of words in common by the number of all words, the better rewarded comes first among equals, then the
     /// newer, then the smaller id. Filters come before ranking. Where nothing has a word in common, nothing is printed,
     /// and the exit status is 1.
+    ///
+    /// With --rank weighted a word weighs the more, the fewer cases have it: this is for tasks that share boilerplate.
+    /// English words are compared by their stems, Chinese, Japanese and Korean by pairs of characters, all after Unicode
+    /// normalisation; a word that no case has counts for nothing. The score is the weight of what is in common by the
+    /// weight of all.
+    ///
+    /// A journal above 1 MiB gets an index for the daemon's ranking, in DIR/cruxctl/index. The weighted ranking reads
+    /// every case.
     Retrieve(retrieve::Retrieve),
     /// Show one case in full
     Show(one::One),
