@@ -1,4 +1,4 @@
-//! `cargo bench`: this tool beside its peers, in one run, on data that it makes itself.
+//! `cargo bench --bench peers`: journals and sessions beside their peers, in one run, on data that it makes itself.
 //!
 //! Every figure is a median of interleaved rounds, and every row says how it stands to its peer: machines differ and
 //! are noisy, ratios less so. Sizes are set by flags: `cargo bench -- --mib 1024 --rounds 30`.
@@ -14,11 +14,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+
+use measure::{Dice, EMPTY, LONG_ROUNDS, Row, WORDS, flag, has, itself, program, rounds};
+
+mod measure;
 
 /// What a run is asked for.
 struct Sizes {
@@ -37,11 +40,7 @@ fn main() {
         println!("{}", plain_replay(Path::new(path)));
         return;
     }
-    let flag = |name: &str| {
-        let at = args.iter().position(|arg| arg == name)?;
-        args.get(at + 1)?.parse().ok()
-    };
-    let sizes = Sizes { mib: flag("--mib").unwrap_or(256), rounds: flag("--rounds").map_or(40, |n: u64| n as usize) };
+    let sizes = Sizes { mib: flag("--mib").unwrap_or(256), rounds: flag("--rounds").map_or(40, |n| n as usize) };
     let folder = tempfile::TempDir::new().expect("a temporary folder");
     run(&sizes, folder.path());
 }
@@ -70,21 +69,6 @@ fn plain_replay(path: &Path) -> usize {
     }
     live.len()
 }
-
-/// A small generator: the data are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-const WORDS: [&str; 14] = [
-    "alpha", "deploy", "rotate", "canary", "shard", "receipt", "audit", "leak", "tenant", "budget", "queue", "proxy",
-    "retry", "kernel",
-];
 
 /// Dense states: some 4.5 KB each, of short strings and numbers.
 fn dense(dice: &mut Dice) -> Vec<String> {
@@ -156,87 +140,12 @@ fn append_only_file(journal: &Path, path: &Path) {
     out.flush().expect("the append-only file");
 }
 
-/// One thing that is measured.
-struct Row {
-    name: String,
-    command: Vec<String>,
-    input: &'static str,
-    /// Run before each round, not measured.
-    before: Option<Box<dyn Fn()>>,
-    times: Vec<Duration>,
-    kib: u64,
-}
-
-impl Row {
-    fn new(name: &str, command: &[&str]) -> Row {
-        let command = command.iter().map(|&word| word.to_owned()).collect();
-        Row { name: name.to_owned(), command, input: "", before: None, times: Vec::new(), kib: 0 }
-    }
-
-    fn input(mut self, input: &'static str) -> Row {
-        self.input = input;
-        self
-    }
-
-    fn before(mut self, before: impl Fn() + 'static) -> Row {
-        self.before = Some(Box::new(before));
-        self
-    }
-
-    fn round(&mut self) {
-        self.before.iter().for_each(|before| before());
-        let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::piped());
-        let start = Instant::now();
-        let mut child = command.spawn().expect("the command starts");
-        // A command that reads nothing may be gone already.
-        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(self.input.as_bytes()));
-        // The peak is read while the process can still be asked.
-        let status = child.wait().expect("the command ends");
-        self.times.push(start.elapsed());
-        assert!(matches!(status.code(), Some(0 | 3)), "{:?} ended with {status}", self.command);
-    }
-
-    /// The peak resident size of one more run, as GNU time tells it.
-    fn memory(&mut self) {
-        self.before.iter().for_each(|before| before());
-        let output = Command::new("/usr/bin/time").args(["-f", "%M", "--"]).args(&self.command).output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
-        self.kib = text.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(0);
-    }
-
-    fn median(&self) -> f64 {
-        let mut times: Vec<f64> = self.times.iter().map(Duration::as_secs_f64).collect();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    }
-}
-
 /// The id of a journal's first record.
 fn first_id(journal: &Path) -> String {
     let text = fs::read(journal).expect("the journal");
     let text = String::from_utf8_lossy(&text[..200]).into_owned();
     text.split('"').find(|word| word.starts_with("sess_")).expect("an id").to_owned()
 }
-
-/// Whether a peer is on this machine.
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-}
-
-/// Builds a program of one line with the flags of a release build.
-fn program(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
-    let (file, binary) = (folder.join(format!("{name}.rs")), folder.join(name));
-    fs::write(&file, source).ok()?;
-    let flags = ["-O", "-C", "panic=abort", "-C", "lto=fat", "-C", "codegen-units=1", "-o"];
-    let status = Command::new("rustc").args(flags).arg(&binary).arg(&file).status().ok()?;
-    status.success().then_some(binary)
-}
-
-/// Rounds of commands that read a whole journal.
-const LONG_ROUNDS: usize = 3;
-
-const EMPTY: &str = "fn main() {}";
 
 /// A program that does what a put must do at the least: one append, one fdatasync.
 const APPEND: &str = "use std::io::Write; fn main() { let path = std::env::args().nth(1).unwrap(); \
@@ -245,7 +154,6 @@ const APPEND: &str = "use std::io::Write; fn main() { let path = std::env::args(
 
 fn run(sizes: &Sizes, folder: &Path) {
     let ours = env!("CARGO_BIN_EXE_cruxctl");
-    let itself = std::env::current_exe().expect("this program").display().to_string();
     let dir = |name: &str, bytes: u64, states: &dyn Fn(&mut Dice) -> Vec<String>| {
         let dir = folder.join(name);
         fs::create_dir(&dir).expect("a data directory");
@@ -288,7 +196,7 @@ fn run(sizes: &Sizes, folder: &Path) {
         Row::new("session get, nothing kept", &[ours, "session", "get", &large_id, "--data-dir", &large_dir])
             .before(without(&large)),
         Row::new("wc -l", &["wc", "-l", &file]),
-        Row::new("plain replay into a typed enum", &[&itself, "--plain-replay", &file]),
+        Row::new("plain replay into a typed enum", &[&itself(), "--plain-replay", &file]),
     ];
     if has("jq") {
         long.push(Row::new("jq empty", &["jq", "empty", &file]));
@@ -298,9 +206,7 @@ fn run(sizes: &Sizes, folder: &Path) {
         append_only_file(&large.join("sessions.jsonl"), &aof);
         long.push(Row::new("redis-check-aof, the same as SET", &["redis-check-aof", &text(&aof)]));
     }
-    for _ in 0..LONG_ROUNDS {
-        long.iter_mut().for_each(Row::round);
-    }
+    rounds(&mut long, LONG_ROUNDS);
     long.iter_mut().for_each(Row::memory);
     let gigabytes = (sizes.mib << 20) as f64 / 1e9;
     println!("| whole journal | seconds | GB/s | peak MiB | to journal check |\n|---|---|---|---|---|");
@@ -308,8 +214,7 @@ fn run(sizes: &Sizes, folder: &Path) {
     for row in &long {
         let seconds = row.median();
         let (rate, ratio) = (gigabytes / seconds, seconds / base);
-        let peak = if row.kib == 0 { "–".to_owned() } else { format!("{:.1}", row.kib as f64 / 1024.0) };
-        println!("| {} | {seconds:.3} | {rate:.2} | {peak} | {ratio:.2} × |", row.name);
+        println!("| {} | {seconds:.3} | {rate:.2} | {} | {ratio:.2} × |", row.name, row.peak());
     }
 
     let (Some(empty), Some(append)) = (program(folder, "empty", EMPTY), program(folder, "append", APPEND)) else {
@@ -321,7 +226,10 @@ fn run(sizes: &Sizes, folder: &Path) {
     for (id, dir) in [(&large_id, &large_dir), (&small_id, &small_dir)] {
         Row::new("", &[ours, "session", "get", id, "--data-dir", dir]).round();
     }
-    let put = |dir: &str| Row::new("", &[ours, "session", "put", "bench", "--data-dir", dir]).input("{\"step\":1}");
+    let put = |name: &str, dir: &str| Row {
+        input: "{\"step\":1}",
+        ..Row::new(name, &[ours, "session", "put", "bench", "--data-dir", dir])
+    };
     let mut short = vec![
         Row::new("empty program", &[&text(&empty)]),
         Row::new("cruxctl --version", &[ours, "--version"]),
@@ -331,8 +239,8 @@ fn run(sizes: &Sizes, folder: &Path) {
         ),
         Row::new("session get, 1 MiB", &[ours, "session", "get", &small_id, "--data-dir", &small_dir]),
         Row::new("empty + append + fdatasync", &[&text(&append), &scratch]),
-        Row { name: format!("session put, {} MiB", sizes.mib), ..put(&large_dir) },
-        Row { name: "session put, 1 MiB".to_owned(), ..put(&small_dir) },
+        put(&format!("session put, {} MiB", sizes.mib), &large_dir),
+        put("session put, 1 MiB", &small_dir),
     ];
     if has("sqlite3") {
         let base = text(&folder.join("peer.db"));
@@ -346,9 +254,7 @@ fn run(sizes: &Sizes, folder: &Path) {
         let change = "insert or replace into s values('bench','1')";
         short.push(Row::new("sqlite3, one row replaced", &["sqlite3", &base, change]));
     }
-    for _ in 0..sizes.rounds {
-        short.iter_mut().for_each(Row::round);
-    }
+    rounds(&mut short, sizes.rounds);
     println!("\n| short command | ms | to its base |\n|---|---|---|");
     let mut base = 1.0;
     for row in &short {
