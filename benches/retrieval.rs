@@ -356,8 +356,15 @@ fn jq_count(places: &Places, query: &Query, name: &str) -> Row {
 fn build(places: &Places, query: &Query, most: usize) {
     let kept = places.kept.clone();
     let first = retrieve(places, query, "cruxctl, the first case retrieve").before(move || forget(&kept));
-    let mut rows = vec![first];
-    let mut built = vec![&places.kept];
+    let (kept, segments) = (places.kept.clone(), places.kept.join("cases.segments"));
+    let one = segments.clone();
+    let alone = retrieve(places, query, "cruxctl, of that the case index").before(move || {
+        // The journal's own index and witness are there.
+        assert!(kept.join("cases.index").exists(), "what the first case retrieve has kept");
+        drop(fs::remove_file(&one));
+    });
+    let mut rows = vec![first, alone];
+    let mut built = vec![&places.kept, &segments];
     if has("sqlite3") {
         rows.push(sqlite_build(places));
         built.push(&places.sqlite);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, World, strace_is_waived, words};
+use crate::support::{Answer, Mount, World, strace_is_waived, words};
 
 const JOURNAL: &str = "cases.jsonl";
 
@@ -468,4 +468,60 @@ fn random_histories_are_the_same_indexed_scanned_and_plainly_read() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn whatever_cannot_be_kept_the_answer_is_right() {
+    if strace_is_waived() {
+        return;
+    }
+    let world = bank(300);
+    let question = ["case", "retrieve", "nightly job3", "--format", "id", "-k", "9"];
+    let right = world.run(&question).ends(0).text();
+    let record = words("case record --task nightly --action a --outcome o --reward 0 --failed --format id");
+    let mut failed = 0;
+    for call in ["pwrite64", "rename", "ftruncate", "mkdir", "fstat"] {
+        for (args, forgets) in [(&question[..], true), (&record[..], false), (&question[..], false)] {
+            for at in 1..200 {
+                if forgets {
+                    world.forget();
+                }
+                let inject = format!("inject={call}:error=EIO:when={at}");
+                let traced =
+                    world.traced(&["-e", "trace=pwrite64,rename,ftruncate,mkdir,fstat", "-e", &inject], args, "");
+                let Some(injected) = traced.injected() else { break };
+                failed += 1;
+                // What concerns the journal itself may be told; no answer is wrong.
+                let ended = traced.answer.status;
+                assert!(ended == 0 || !injected.contains("/index/"), "{injected}: {:?}", traced.answer);
+                if args == question && ended == 0 {
+                    assert_eq!(traced.answer.text(), right, "{injected}");
+                }
+                assert_eq!(world.run(&question).ends(0).text(), right, "after {injected}");
+            }
+        }
+    }
+    assert!(failed > 20, "{failed}");
+    same(&world);
+}
+
+#[test]
+fn on_a_full_disk_the_answer_is_right() {
+    let world = World::new();
+    let Some(_mount) = Mount::memory(&world.dir(), "3m") else { return };
+    world.write(JOURNAL, (0..300).map(|n| Known::of(n).line(&id(n))).collect::<String>());
+    let question = ["nightly job3", "-k", "9"];
+    let right = retrieve(&world, &question).ends(0).text();
+    for free in [0, 1, 2, 5, 10, 20, 50] {
+        world.forget();
+        world.fill(free * 4096);
+        assert_eq!(retrieve(&world, &question).ends(0).text(), right, "{free} pages");
+        let status = world.run(&words("case record --task other --action a --outcome o")).status;
+        assert!(status == 0 || free < 10, "{status} with {free} pages");
+        assert_eq!(retrieve(&world, &question).ends(0).text(), right, "{free} pages");
+    }
+    fs::remove_file(world.dir().join("filler")).unwrap();
+    world.forget();
+    assert_eq!(retrieve(&world, &question).ends(0).text(), right);
+    assert!(file(&world).is_file());
 }

@@ -53,6 +53,17 @@ fn words_are_the_daemons() {
 #[test]
 fn what_is_found_is_what_the_daemon_finds_in_its_order_to_the_last_bit() {
     let world = bank();
+    as_the_daemon_finds(&world);
+    assert!(!world.dir().join("cruxctl/index/cases.segments").exists());
+    // The same cases in a journal that is long enough for an index.
+    let line = |n: u32| format!("{{\"op\":\"delete\",\"case_id\":\"never there {n}, {}\"}}\n", "x".repeat(900));
+    world.write(JOURNAL, (0..1000).map(line).collect::<String>() + &String::from_utf8(world.read(JOURNAL)).unwrap());
+    world.forget();
+    as_the_daemon_finds(&world);
+    assert!(world.dir().join("cruxctl/index/cases.segments").exists());
+}
+
+fn as_the_daemon_finds(world: &World) {
     let mut asked = 0;
     for query in document("queries.json")["queries"].as_array().unwrap() {
         let (task, k) = (query["task"].as_str().unwrap(), query["k"].as_u64().unwrap());
@@ -63,7 +74,7 @@ fn what_is_found_is_what_the_daemon_finds_in_its_order_to_the_last_bit() {
         let most = usize::try_from(k).unwrap();
         let mut args = vec![task.to_owned(), "-k".to_owned(), k.to_string()];
         args.extend((query["only_success"] == true).then(|| "--only-success".to_owned()));
-        let answer = retrieve(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());
+        let answer = retrieve(world, &args.iter().map(String::as_str).collect::<Vec<_>>());
         let ids: Vec<&str> =
             query["case_ids"].as_array().unwrap().iter().take(most).map(|id| id.as_str().unwrap()).collect();
         if ids.is_empty() {

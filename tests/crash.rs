@@ -706,7 +706,7 @@ fn without_space_for_its_copy_a_repair_leaves_everything_as_it_was() {
     let broken = world.read(JOURNAL);
     fs::create_dir_all(world.dir().join("cruxctl/quarantine")).unwrap();
     for free in [0, 1, 2, 4, 8] {
-        fill(&world, free * 4096);
+        world.fill(free * 4096);
         no_space(&world.run(REPAIR));
         assert!(world.read(JOURNAL) == broken, "{free} pages: the journal is not as it was");
         assert_eq!(leftovers(&world), [""; 0], "{free} pages");
@@ -717,18 +717,6 @@ fn without_space_for_its_copy_a_repair_leaves_everything_as_it_was() {
     world.run(REPAIR).ends(0);
     world.run(&["journal", "check"]).ends(0);
     assert_eq!(world.session_ids(), ["a", "b", "c"]);
-}
-
-/// Fills the world's own file system until this much is free.
-fn fill(world: &World, free: u64) {
-    let filler = world.dir().join("filler");
-    let _ = fs::remove_file(&filler);
-    let mut bytes = vec![b'x'; 1 << 20];
-    // The write that does not fit has filled everything.
-    fs::write(&filler, &bytes).unwrap_err();
-    let room = fs::metadata(&filler).unwrap().len();
-    bytes.truncate(usize::try_from(room - free).unwrap());
-    fs::write(&filler, &bytes).unwrap();
 }
 
 #[test]

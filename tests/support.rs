@@ -441,6 +441,18 @@ impl World {
         Traced { answer, calls: trace.lines().map(call).collect() }
     }
 
+    /// Fills the world's own file system until this much is free.
+    pub fn fill(&self, free: u64) {
+        let filler = self.dir().join("filler");
+        let _ = fs::remove_file(&filler);
+        let mut bytes = vec![b'x'; 4 << 20];
+        // The write that does not fit has filled everything.
+        fs::write(&filler, &bytes).unwrap_err();
+        let room = fs::metadata(&filler).unwrap().len();
+        bytes.truncate(usize::try_from(room.saturating_sub(free)).unwrap());
+        fs::write(&filler, &bytes).unwrap();
+    }
+
     /// Gives another program, which will run `cruxctl`, the surroundings that a command of this world has.
     pub fn surround(&self, mut other: Command) -> Command {
         let own = self.command(&[]);

@@ -5,7 +5,7 @@
 //! segments and the lists of them are written behind what is there, and then the header, so that readers need no lock.
 //! What newer lists name no more stays until the file is made afresh.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -266,7 +266,10 @@ impl Draft {
             Err(_) => files::open_kept(&temp, true).ok().flatten().ok_or(NoDraft::Unable)?,
         };
         // Whoever holds this lock makes them; what a killed process has left is taken over.
-        file.try_lock().map_err(|_| NoDraft::Busy)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => NoDraft::Busy,
+            TryLockError::Error(_) => NoDraft::Unable,
+        })?;
         if !is_at(&file, &temp) {
             return Err(NoDraft::Busy);
         }

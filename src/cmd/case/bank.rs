@@ -75,8 +75,11 @@ impl Bank {
                 Some(segments) => Some(segments),
                 None => build(dir, table)?,
             };
-            if let Some(bank) = segments.map(|segments| Bank::with(dir, table, segments)).transpose()?.flatten() {
-                return Ok(bank);
+            if let Some(segments) = segments {
+                match Bank::with(dir, table, segments)? {
+                    Some(bank) => return Ok(bank),
+                    None => throw_away(dir, table),
+                }
             }
         }
         Bank::scanned(dir, table)
@@ -149,13 +152,18 @@ impl Bank {
         }
     }
 
-    /// Throws away a case index that cannot be believed, if nobody changes the journal meanwhile.
+    /// Throws the case index away: it has said what is not so.
     pub(super) fn distrust(&self, table: &Table) {
-        if let Some(lock) = Lock::try_take(&self.dir)
-            && table.opened.is_unchanged()
-        {
-            segments::remove(&self.dir, &JOURNAL, &lock);
-        }
+        throw_away(&self.dir, table);
+    }
+}
+
+/// Throws away a case index that cannot be believed, unless somebody changes the journal meanwhile.
+fn throw_away(dir: &DataDir, table: &Table) {
+    if let Some(lock) = Lock::try_take(dir)
+        && table.opened.is_unchanged()
+    {
+        segments::remove(dir, &JOURNAL, &lock);
     }
 }
 
@@ -163,7 +171,8 @@ impl Bank {
 /// however long the journal is.
 pub(super) fn keep_up(dir: &DataDir, now: &Opened, lock: &Lock) {
     let Some(mut segments) = Segments::open(dir, &JOURNAL, true) else { return };
-    if !segments.are_of(now) || extend(&mut segments, now, 1, lock).is_none() {
+    // The next question makes it afresh.
+    if !segments.are_of(now) || is_wasteful(&segments) || extend(&mut segments, now, 1, lock).is_none() {
         segments::remove(dir, &JOURNAL, lock);
     }
 }
@@ -249,9 +258,11 @@ fn last_border(opened: &Opened) -> Result<u64> {
 fn is_old(segments: &Segments, opened: &Opened) -> bool {
     let records: u64 = segments.parts.iter().map(|part| part.records).sum();
     let dead: u64 = segments.parts.iter().map(|part| part.dead).sum();
+    is_wasteful(segments) || opened.len - segments.reach() > LONGEST || dead * MOST_DEAD > records
+}
+
+fn is_wasteful(segments: &Segments) -> bool {
     segments.waste() > segments.size() + WASTE
-        || opened.len - segments.reach() > LONGEST
-        || dead * MOST_DEAD > records
 }
 
 /// Makes the case index of a journal, or waits for the process that does. `None` where it cannot be made.
