@@ -46,6 +46,8 @@ pub(crate) struct Row {
     pub(crate) most: usize,
     /// Run before each round, not measured.
     pub(crate) before: Option<Box<dyn Fn()>>,
+    /// Whether the command itself runs before each round, not measured: so that no row suffers from the one before it.
+    pub(crate) twice: bool,
     pub(crate) times: Vec<Duration>,
     pub(crate) kib: u64,
 }
@@ -54,7 +56,7 @@ impl Row {
     pub(crate) fn new(name: &str, command: &[&str]) -> Row {
         let command = command.iter().map(|&word| word.to_owned()).collect();
         let (name, most) = (name.to_owned(), usize::MAX);
-        Row { name, command, input: "", most, before: None, times: Vec::new(), kib: 0 }
+        Row { name, command, input: "", most, before: None, twice: false, times: Vec::new(), kib: 0 }
     }
 
     pub(crate) fn before(mut self, before: impl Fn() + 'static) -> Row {
@@ -64,6 +66,15 @@ impl Row {
 
     pub(crate) fn round(&mut self) {
         self.before.iter().for_each(|before| before());
+        if self.twice {
+            self.run();
+        }
+        let time = self.run();
+        self.times.push(time);
+    }
+
+    /// Runs the command, and says how long that took.
+    fn run(&self) -> Duration {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::piped());
         let start = Instant::now();
@@ -71,8 +82,9 @@ impl Row {
         // A command that reads nothing may be gone already.
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(self.input.as_bytes()));
         let status = child.wait().expect("the command ends");
-        self.times.push(start.elapsed());
+        let time = start.elapsed();
         assert!(matches!(status.code(), Some(0 | 3)), "{:?} ended with {status}", self.command);
+        time
     }
 
     /// The peak resident size of one more run, as GNU time tells it.
