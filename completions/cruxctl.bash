@@ -649,7 +649,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__case__subcmd__retrieve)
-            opts="-k -0 -q -h --top --tag --any-tag --since --only-success --min-score --explain --fold --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            opts="-k -0 -q -h --top --tag --any-tag --since --only-success --min-score --rank --explain --fold --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -673,6 +673,10 @@ _cruxctl() {
                     ;;
                 --min-score)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rank)
+                    COMPREPLY=($(compgen -W "daemon weighted" -- "${cur}"))
                     return 0
                     ;;
                 --data-dir)

@@ -326,6 +326,8 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l tag -d 'Only cases with this tag; given more than once, with all of them' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l since -d 'Only cases recorded since this RFC 3339 time, or within this time span (2h)' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l min-score -d 'Only cases with at least this score, from 0 to 1' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l rank -d 'How cases are compared with the text' -r -f -a "daemon\t'As the daemon does it: all words count the same'
+weighted\t'Rare words weigh more; stems of words, and pairs of Chinese, Japanese and Korean characters, are compared'"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from retrieve" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'

@@ -84,8 +84,9 @@ impl Segments {
             if look > 0 {
                 thread::sleep(LOOK_AGAIN);
             }
-            if let Some(segments) = Segments::read_header(file.try_clone().ok()?, boot) {
-                return Some(segments);
+            if let Some((salt, anchor, parts, listed)) = read_header(&file, boot) {
+                let end = listed.0 + listed.1.len() as u64;
+                return Some(Segments { file, boot, salt, anchor, parts, listed, end });
             }
         }
         None
@@ -96,28 +97,6 @@ impl Segments {
     pub fn are_of(&self, opened: &Opened) -> bool {
         let holds = |journal| self.anchor.holds(journal).unwrap_or(false);
         self.anchor.end <= opened.len && opened.file.as_ref().is_some_and(holds)
-    }
-
-    fn read_header(file: File, boot: [u8; 16]) -> Option<Segments> {
-        let mut header = [0; HEADER];
-        file.read_exact_at(&mut header, 0).ok()?;
-        let (body, sum) = header.split_at(SUMMED);
-        if !body.starts_with(MAGIC) || body[8..24] != boot || blake3::hash(body).as_bytes()[..] != *sum {
-            return None;
-        }
-        let word = |n: usize| number(body, NUMBERS + 8 * n);
-        let anchor = Anchor::from_words(std::array::from_fn(word));
-        let [at, count, listed] = std::array::from_fn(|n| word(Anchor::WORDS + n));
-        let mut list = vec![0; usize::try_from(count).ok()?.checked_mul(PART * 8)?];
-        let end = at.checked_add(list.len() as u64)?;
-        if end > file.metadata().ok()?.len() {
-            return None;
-        }
-        file.read_exact_at(&mut list, at).ok()?;
-        let parts: Vec<Part> = list.chunks_exact(PART * 8).map(Part::from_bytes).collect();
-        let salt = *body[24..].first_chunk()?;
-        let whole = XxHash3_64::oneshot(&list) == listed && !parts.is_empty();
-        whole.then_some(Segments { file, boot, salt, anchor, parts, listed: (at, list), end })
     }
 
     /// How far into the journal the parts reach.
@@ -225,6 +204,32 @@ impl Part {
         let [from, to, records, dead, at, len, dead_at] = std::array::from_fn(|n| number(bytes, n * 8));
         Part { from, to, records, dead, at: [at, len], dead_at }
     }
+}
+
+/// Salt, anchor, parts, and their list with its place.
+type Header = ([u8; 16], Anchor, Vec<Part>, (u64, Vec<u8>));
+
+/// What a header says, with the list of the parts as it is written; `None` where it cannot be believed.
+fn read_header(file: &File, boot: [u8; 16]) -> Option<Header> {
+    let mut header = [0; HEADER];
+    file.read_exact_at(&mut header, 0).ok()?;
+    let (body, sum) = header.split_at(SUMMED);
+    if !body.starts_with(MAGIC) || body[8..24] != boot || blake3::hash(body).as_bytes()[..] != *sum {
+        return None;
+    }
+    let word = |n: usize| number(body, NUMBERS + 8 * n);
+    let anchor = Anchor::from_words(std::array::from_fn(word));
+    let [at, count, listed] = std::array::from_fn(|n| word(Anchor::WORDS + n));
+    let mut list = vec![0; usize::try_from(count).ok()?.checked_mul(PART * 8)?];
+    let end = at.checked_add(list.len() as u64)?;
+    if end > file.metadata().ok()?.len() {
+        return None;
+    }
+    file.read_exact_at(&mut list, at).ok()?;
+    let parts: Vec<Part> = list.chunks_exact(PART * 8).map(Part::from_bytes).collect();
+    let salt = *body[24..].first_chunk()?;
+    let whole = XxHash3_64::oneshot(&list) == listed && !parts.is_empty();
+    whole.then_some((salt, anchor, parts, (at, list)))
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {

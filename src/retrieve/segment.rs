@@ -22,6 +22,8 @@ use super::{each_word, falling};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"CRUXSEG1");
 const HEAD: usize = 96;
+/// Head and sizes take at least so much, and so much is read at once.
+const FRONT: usize = 512;
 const SIZE: usize = 8;
 const ROW: usize = 32;
 const BUCKET: usize = 8;
@@ -235,6 +237,8 @@ impl Builder {
             terms: self.known.len() as u64,
             sums: [sum(&sizes), sum(&good)],
         };
+        let used = sizes.len().max(FRONT - HEAD);
+        sizes.resize(used, 0);
         self.cases.clear();
         self.ids.clear();
         self.terms.clear();
@@ -464,9 +468,10 @@ impl Head {
 
     /// Where each part begins: sizes, rows, good ones, buckets, terms, postings.
     fn parts(&self) -> [u64; 6] {
+        let sizes = self.sizes * SIZE as u64;
         let lengths = [
             HEAD as u64,
-            self.sizes * SIZE as u64,
+            sizes.max((FRONT - HEAD) as u64),
             self.cases * ROW as u64,
             self.cases.div_ceil(64) * 8,
             ((1 << self.bits) + 1) * BUCKET as u64,
@@ -515,24 +520,29 @@ impl<'a> Segment<'a> {
     ///
     /// Errors, here and in what reads on: a piece of it cannot be read, or is not what was written.
     pub fn open(bytes: Bytes<'a>) -> io::Result<Segment<'a>> {
-        let mut head = [0; HEAD];
-        bytes(0, &mut head)?;
-        if !is_sealed(&head) || word(&head, 0) != MAGIC {
+        let mut front = [0; FRONT];
+        bytes(0, &mut front)?;
+        let (head, behind) = front.split_at(HEAD);
+        if !is_sealed(head) || word(head, 0) != MAGIC {
             return Err(damaged("the head of a segment"));
         }
         let head = Head {
-            cases: word(&head, 8),
-            sizes: word(&head, 16),
-            bits: word(&head, 24),
-            terms: word(&head, 32),
-            sums: [half(&head, 40), half(&head, 44)],
+            cases: word(head, 8),
+            sizes: word(head, 16),
+            bits: word(head, 24),
+            terms: word(head, 32),
+            sums: [half(head, 40), half(head, 44)],
         };
         if head.bits > 32 || [head.cases, head.sizes, head.terms].iter().any(|count| *count > u64::from(u32::MAX)) {
             return Err(damaged("the head of a segment"));
         }
         let mut segment = Segment { bytes, head, sizes: Vec::new() };
         let [at, ..] = head.parts();
-        let sizes = segment.some(at, head.sizes * SIZE as u64)?;
+        let len = head.sizes * SIZE as u64;
+        let sizes = match usize::try_from(len).ok().and_then(|len| behind.get(..len)) {
+            Some(sizes) => sizes.to_vec(),
+            None => segment.some(at, len)?,
+        };
         if sum(&sizes) != head.sums[0] {
             return Err(damaged("a list of sizes"));
         }
