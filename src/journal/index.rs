@@ -4,8 +4,9 @@
 //! It is a cache. It may be deleted at any time, and it is not believed on any doubt: another boot, device, inode, a
 //! shorter file, another time of change, other bytes before the validated end. A lookup reads the header, one or two
 //! slots and the record itself, however long the journal is; what it finds is held against the id that was asked for.
-//! Writers change it behind the lock: the journal first, then the slots, then the header. Readers take no lock: slots
-//! may run ahead of the header, and then show a newer record, never a wrong one.
+//! Writers change it behind the lock: the journal first, then a mark in the header that says so, then the slots, then
+//! the header, which ends the mark. Readers take no lock: slots may run ahead of the header that was read, and then show
+//! a newer record, never a wrong one. What counts records looks at the header again ([`Index::is_still`]).
 //!
 //! A header of 4 KiB, then slots of 32 bytes: key, offset, length, and a word with the state and a check of the rest; of
 //! 64 bytes where the journal's rule keeps words of its own. A free slot is all zero, and ends the search.
@@ -27,6 +28,8 @@ use super::replay::{Opened, Seen};
 use super::scan::Stretch;
 
 const MAGIC: &[u8; 8] = b"CRUXIX04";
+/// Stands in the place of the magic while slots are changed. Where a process was killed then, it stays.
+const CHANGING: &[u8; 8] = b"CRUXIX--";
 const HEADER: usize = 4096;
 /// Bytes of the header in front of its checksum.
 const SUMMED: usize = HEADER - 32;
@@ -80,6 +83,8 @@ struct Told {
 pub struct Index {
     file: File,
     header: Header,
+    /// The checksum of the header as it was read.
+    sum: [u8; 32],
     boot: [u8; 16],
     wide: Wide,
 }
@@ -112,7 +117,23 @@ impl Index {
         let wide = Wide::of(journal);
         let long_enough = file.metadata().ok()?.len() >= wide.place_of(header.slots);
         let believed = long_enough && header.anchor.holds(journal_file).ok()?;
-        believed.then_some(Index { file, header, boot, wide })
+        let sum = *bytes.last_chunk()?;
+        believed.then_some(Index { file, header, sum, boot, wide })
+    }
+
+    /// Whether a writer is at the index of a journal, or was when it was killed.
+    #[must_use]
+    pub fn is_changing(dir: &DataDir, journal: &Journal) -> bool {
+        let mut magic = [0; 8];
+        let file = files::open_kept(&path(dir, journal), false).ok().flatten();
+        file.is_some_and(|file| file.read_exact_at(&mut magic, 0).is_ok() && magic == *CHANGING)
+    }
+
+    /// Whether nobody has changed it since it was opened.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        let mut bytes = vec![0; HEADER];
+        self.file.read_exact_at(&mut bytes, 0).is_ok() && bytes.starts_with(MAGIC) && bytes.ends_with(&self.sum)
     }
 
     /// What it keeps under a key.
@@ -245,7 +266,7 @@ impl Index {
 
 /// Throws an index away.
 pub fn remove(dir: &DataDir, journal: &Journal, _lock: &Lock) {
-    // One that cannot be removed is as wrong as before, and as little believed.
+    // One that cannot be removed is found out again by whoever opens it.
     let _ = fs::remove_file(path(dir, journal));
 }
 
@@ -281,6 +302,7 @@ fn fold(dir: &DataDir, journal: &Journal, opened: &Opened, index: Index, lock: &
         return Some(());
     }
     let mut index = live.into_base()?;
+    index.file.write_all_at(CHANGING, 0).ok()?;
     for (key, row) in changes {
         index.put(key, row).ok()?;
     }

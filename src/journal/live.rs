@@ -318,8 +318,10 @@ impl Live {
             },
         };
         if live {
-            self.live -= 1;
-            self.bytes -= place.span().len;
+            match (self.live.checked_sub(1), self.bytes.checked_sub(place.span().len)) {
+                (Some(live), Some(bytes)) => (self.live, self.bytes) = (live, bytes),
+                _ => self.failed = Some(io::Error::other("the index counts fewer records than it has")),
+            }
         }
     }
 

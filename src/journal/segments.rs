@@ -21,14 +21,14 @@ use super::index;
 use super::lock::Lock;
 use super::replay::Opened;
 
-const MAGIC: &[u8; 8] = b"CRUXSG01";
+const MAGIC: &[u8; 8] = b"CRUXSG02";
 const HEADER: usize = 256;
 /// Bytes of the header in front of its checksum.
 const SUMMED: usize = HEADER - 32;
 /// Where the numbers begin in the header.
 const NUMBERS: usize = 40;
 /// How many numbers a part is kept in.
-const PART: usize = 7;
+const PART: usize = 9;
 
 /// How often a header is read again: a writer may be at it.
 const LOOKS: u32 = 3;
@@ -45,10 +45,12 @@ pub struct Part {
     pub records: u64,
     /// How many of them are known to be no more.
     pub dead: u64,
+    /// Whether the segment takes no more, however short the stretch is.
+    pub full: bool,
     /// Where the segment lies in the file, and how long it is.
     at: [u64; 2],
-    /// Where the bits of the dead ones lie.
-    dead_at: u64,
+    /// Where the bits of the dead ones lie, and their checksum.
+    bits: [u64; 2],
 }
 
 /// Segments that were believed when they were opened.
@@ -132,27 +134,33 @@ impl Segments {
             return Ok(vec![0; words]);
         }
         let mut bytes = vec![0; words * 8];
-        self.file.read_exact_at(&mut bytes, part.dead_at)?;
-        let bits: Vec<u64> = bytes.chunks_exact(8).map(|chunk| number(chunk, 0)).collect();
-        let ones: u64 = bits.iter().map(|word| u64::from(word.count_ones())).sum();
-        if ones == part.dead { Ok(bits) } else { Err(io::Error::other("a list of dead records is damaged")) }
+        self.file.read_exact_at(&mut bytes, part.bits[0])?;
+        if XxHash3_64::oneshot(&bytes) != part.bits[1] {
+            return Err(io::Error::other("a list of dead records is damaged"));
+        }
+        Ok(bytes.chunks_exact(8).map(|chunk| number(chunk, 0)).collect())
     }
 
     /// Writes a segment for a stretch of the journal, piece by piece. It belongs to the others once
-    /// [`Segments::parts`] has it.
-    pub fn write(&mut self, stretch: (u64, u64), records: u64, pieces: &[Vec<u8>]) -> io::Result<Part> {
+    /// [`Segments::parts`] has it. `full`: it takes no more.
+    pub fn write(
+        &mut self,
+        stretch: (u64, u64),
+        (records, full): (u64, bool),
+        pieces: &[Vec<u8>],
+    ) -> io::Result<Part> {
         let at = self.end;
         for piece in pieces {
             self.put(piece)?;
         }
-        Ok(Part { records, at: [at, self.end - at], ..Part::of(stretch) })
+        Ok(Part { records, full, at: [at, self.end - at], ..Part::of(stretch) })
     }
 
     /// Writes which records of a part are no more.
     pub fn write_dead(&mut self, part: &Part, dead: &[u64]) -> io::Result<Part> {
         let bytes: Vec<u8> = dead.iter().flat_map(|word| word.to_le_bytes()).collect();
         let ones = dead.iter().map(|word| u64::from(word.count_ones())).sum();
-        Ok(Part { dead: ones, dead_at: self.put(&bytes)?, ..*part })
+        Ok(Part { dead: ones, bits: [self.put(&bytes)?, XxHash3_64::oneshot(&bytes)], ..*part })
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<u64> {
@@ -195,14 +203,27 @@ impl Part {
         Part { from, to, ..Part::default() }
     }
 
+    /// Whether it can be what it says, in a file and a journal of these lengths, behind a part that ends at `before`.
+    fn is_sound(&self, before: u64, file: u64, journal: u64) -> bool {
+        let inside = |at: u64, len: u64| at.checked_add(len).is_some_and(|end| end <= file);
+        self.from == before
+            && self.from < self.to
+            && self.to <= journal
+            && self.records <= self.to - self.from
+            && self.dead <= self.records
+            && inside(self.at[0], self.at[1])
+            && (self.dead == 0 || inside(self.bits[0], self.records.div_ceil(64) * 8))
+    }
+
     fn to_bytes(self) -> Vec<u8> {
-        let Part { from, to, records, dead, at: [at, len], dead_at } = self;
-        [from, to, records, dead, at, len, dead_at].iter().flat_map(|word| word.to_le_bytes()).collect()
+        let Part { from, to, records, dead, full, at: [at, len], bits: [bits, sum] } = self;
+        let words = [from, to, records, dead, u64::from(full), at, len, bits, sum];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     fn from_bytes(bytes: &[u8]) -> Part {
-        let [from, to, records, dead, at, len, dead_at] = std::array::from_fn(|n| number(bytes, n * 8));
-        Part { from, to, records, dead, at: [at, len], dead_at }
+        let [from, to, records, dead, full, at, len, bits, sum] = std::array::from_fn(|n| number(bytes, n * 8));
+        Part { from, to, records, dead, full: full == 1, at: [at, len], bits: [bits, sum] }
     }
 }
 
@@ -220,13 +241,20 @@ fn read_header(file: &File, boot: [u8; 16]) -> Option<Header> {
     let word = |n: usize| number(body, NUMBERS + 8 * n);
     let anchor = Anchor::from_words(std::array::from_fn(word));
     let [at, count, listed] = std::array::from_fn(|n| word(Anchor::WORDS + n));
-    let mut list = vec![0; usize::try_from(count).ok()?.checked_mul(PART * 8)?];
-    let end = at.checked_add(list.len() as u64)?;
-    if end > file.metadata().ok()?.len() {
+    let (len, long) = (count.checked_mul(PART as u64 * 8)?, file.metadata().ok()?.len());
+    if at.checked_add(len)? > long {
         return None;
     }
+    let mut list = vec![0; usize::try_from(len).ok()?];
     file.read_exact_at(&mut list, at).ok()?;
     let parts: Vec<Part> = list.chunks_exact(PART * 8).map(Part::from_bytes).collect();
+    let mut reach = 0;
+    for part in &parts {
+        if !part.is_sound(reach, long, anchor.end) {
+            return None;
+        }
+        reach = part.to;
+    }
     let salt = *body[24..].first_chunk()?;
     let whole = XxHash3_64::oneshot(&list) == listed && !parts.is_empty();
     whole.then_some((salt, anchor, parts, (at, list)))
@@ -238,7 +266,7 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 
 /// Throws the segments of a journal away.
 pub fn remove(dir: &DataDir, journal: &Journal, _lock: &Lock) {
-    // What cannot be removed is as wrong as before, and as little believed.
+    // What cannot be removed is found out again by whoever opens it.
     let _ = fs::remove_file(path(dir, journal));
 }
 
@@ -266,10 +294,12 @@ impl Draft {
         let folder = index::folder(dir);
         dir.make(&folder).map_err(|_| NoDraft::Unable)?;
         let temp = folder.join(format!(".{}.segments.tmp", journal.name));
-        let file = match dir.create_new(&temp, false) {
-            Ok(file) => file,
-            Err(_) => files::open_kept(&temp, true).ok().flatten().ok_or(NoDraft::Unable)?,
+        let taken_over = || {
+            let file = files::open_kept(&temp, true).ok().flatten()?;
+            // Another name of somebody's file would be emptied.
+            file.metadata().is_ok_and(|data| data.nlink() == 1).then_some(file)
         };
+        let file = dir.create_new(&temp, false).ok().or_else(taken_over).ok_or(NoDraft::Unable)?;
         // Whoever holds this lock makes them; what a killed process has left is taken over.
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => NoDraft::Busy,
@@ -283,15 +313,16 @@ impl Draft {
         Ok(Draft { temp, segments: Segments { file, boot, salt, anchor, parts, listed, end } })
     }
 
-    /// Puts the segments in the place of those that were there, for a journal that is still the one that was read.
-    pub fn publish(mut self, dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) -> io::Result<Segments> {
-        let done = self.segments.commit(opened, lock).and_then(|()| fs::rename(&self.temp, path(dir, journal)));
-        match done {
-            Ok(()) => Ok(self.segments),
-            Err(error) => {
-                self.discard();
-                Err(error)
-            }
+    /// Puts the segments in the place of those that were there, for a journal that is still the one that was read. Where
+    /// that cannot be done, they are for this process alone; `None` where they are of no use.
+    pub fn publish(mut self, dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) -> Option<Segments> {
+        if self.segments.commit(opened, lock).is_err() {
+            self.discard();
+            return None;
+        }
+        match fs::rename(&self.temp, path(dir, journal)) {
+            Ok(()) => Some(self.segments),
+            Err(_) => Some(self.keep_to_oneself()),
         }
     }
 

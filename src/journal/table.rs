@@ -1,6 +1,7 @@
 //! The live records of a journal as one verb sees them: looked up in the index where there is one to believe, else
 //! replayed from the whole journal.
 
+use std::thread::sleep;
 use std::time::Duration;
 
 use super::append::{self, Appended};
@@ -15,6 +16,10 @@ use super::scan::Stretch;
 use super::witness::{self, Builder, Found};
 use super::{Finding, Journal, Span};
 use crate::error::{Code, Error, Result};
+
+/// How often and how long a reader looks again at an index that a writer is at.
+const LOOKS: u32 = 20;
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The live records of a journal.
 #[derive(Debug)]
@@ -36,7 +41,7 @@ pub struct Table {
 impl Table {
     /// Opens a journal for a reader, who holds no lock. `keeps`: what is read is kept afterwards, by [`Table::keep`].
     pub fn open(dir: &DataDir, journal: &'static Journal, keeps: bool) -> Result<Table> {
-        Table::from(dir, journal, replay::open(dir, journal)?, keeps)
+        Table::from(dir, journal, replay::open(dir, journal)?, keeps, None)
     }
 
     /// Takes the lock and opens a journal for a verb that decides by what is there. The long reading is done before the
@@ -54,34 +59,46 @@ impl Table {
         };
         let table = match stretch {
             Some(stretch) => before.grown(opened, stretch)?,
-            None => Table::from(dir, journal, opened, true)?,
+            None => Table::from(dir, journal, opened, true, Some(&lock))?,
         };
         Ok((lock, table))
     }
 
     /// Opens one more journal for the holder of the lock.
     pub fn behind(dir: &DataDir, journal: &'static Journal, lock: &Lock) -> Result<Table> {
-        Table::from(dir, journal, replay::open_locked(dir, journal, lock)?, true)
+        Table::from(dir, journal, replay::open_locked(dir, journal, lock)?, true, Some(lock))
     }
 
-    fn from(dir: &DataDir, journal: &'static Journal, mut opened: Opened, keeps: bool) -> Result<Table> {
-        let dir = dir.clone();
-        let mut index = Index::open(&dir, journal, &opened, false);
-        // A writer may have brought it further than this reader looked.
-        while index.as_ref().is_some_and(|index| index.is_ahead(&opened)) {
-            opened = replay::open(&dir, journal)?;
-            index = Index::open(&dir, journal, &opened, false);
-        }
-        if let Some(index) = index {
-            let (rest, seen) = (index.rest(&opened), index.seen());
-            let live = Live::over(journal, index);
-            let mut table = Table { journal, dir, opened, seen, against: None, live, witness: None };
-            table.take(rest)?;
-            if table.live.check().is_err() {
-                table.fall_back()?;
+    fn from(
+        dir: &DataDir,
+        journal: &'static Journal,
+        mut opened: Opened,
+        keeps: bool,
+        lock: Option<&Lock>,
+    ) -> Result<Table> {
+        let mut dir = dir.clone();
+        for _ in 0..LOOKS {
+            match Index::open(&dir, journal, &opened, false) {
+                // A writer has brought it further than this reader looked.
+                Some(index) if index.is_ahead(&opened) => opened = replay::open(&dir, journal)?,
+                Some(index) => {
+                    let (rest, seen) = (index.rest(&opened), index.seen());
+                    let live = Live::over(journal, index);
+                    let mut table = Table { journal, dir, opened, seen, against: None, live, witness: None };
+                    table.take(rest)?;
+                    if table.live.check().is_err() {
+                        table.fall_back()?;
+                    }
+                    // What was added up on top of it holds only if it is still the same.
+                    if table.is_still() {
+                        table.against = audit::glance(&table.dir, journal, &table.opened, Some(&mut table.live));
+                        return Ok(table);
+                    }
+                    (dir, opened) = (table.dir, table.opened);
+                }
+                None if lock.is_none() && Index::is_changing(&dir, journal) && Lock::held(&dir) => sleep(LOOK_AGAIN),
+                None => break,
             }
-            table.against = audit::glance(&table.dir, journal, &table.opened, Some(&mut table.live));
-            return Ok(table);
         }
         // In passing, a long journal that nothing vouches for gets a witness.
         let begins = keeps && opened.len >= index::WORTH_IT && witness::still(&dir, journal, &Found::Nothing);
@@ -110,6 +127,12 @@ impl Table {
         let more = self.opened.add_to(self.journal, stretch, &mut self.live)?;
         self.seen.add(more);
         Ok(())
+    }
+
+    /// Whether the index that it looks into is still as it was: then what it counts is true of one moment.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.live.base().is_none_or(Index::is_still)
     }
 
     /// Keeps what was read for the next command, if the lock is free: nothing depends on it. Says so where it cannot.
@@ -186,7 +209,8 @@ impl Table {
         Ok(())
     }
 
-    fn drop_index(&self) {
+    /// Throws the index away: it was found to be wrong.
+    pub fn drop_index(&self) {
         if let (Some(_), Some(lock)) = (self.live.base(), Lock::try_take(&self.dir)) {
             index::remove(&self.dir, self.journal, &lock);
         }

@@ -24,6 +24,12 @@ const MAGIC: u64 = u64::from_le_bytes(*b"CRUXSEG1");
 const HEAD: usize = 96;
 /// Head and sizes take at least so much, and so much is read at once.
 const FRONT: usize = 512;
+/// So many bytes are made room for without a look at whether they are there.
+const ROOM: u64 = 1 << 16;
+/// A segment takes no more once it has so many words, or so many different ones: that bounds the memory that it is made
+/// in.
+const MOST_TERMS: usize = 1 << 22;
+const MOST_KNOWN: usize = 1 << 19;
 const SIZE: usize = 8;
 const ROW: usize = 32;
 const BUCKET: usize = 8;
@@ -196,6 +202,12 @@ impl Builder {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cases.is_empty()
+    }
+
+    /// Whether it is as large as a segment should become.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.terms.len() >= MOST_TERMS || self.known.len() >= MOST_KNOWN
     }
 
     fn id(&self, case: usize) -> &str {
@@ -547,10 +559,21 @@ impl<'a> Segment<'a> {
             return Err(damaged("a list of sizes"));
         }
         segment.sizes = sizes.chunks_exact(SIZE).map(|pair| (half(pair, 0), half(pair, 4))).collect();
+        let rising = segment.sizes.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
+        let from_the_first = segment.sizes.first().is_none_or(|first| first.1 == 0);
+        let inside = segment.sizes.last().is_none_or(|last| u64::from(last.1) < head.cases);
+        if !(rising && from_the_first && inside) {
+            return Err(damaged("a list of sizes"));
+        }
         Ok(segment)
     }
 
     fn some(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
+        let end = at.checked_add(len).ok_or(io::ErrorKind::UnexpectedEof)?;
+        // Room is made for what is there, not for what the file says of itself.
+        if len > ROOM {
+            (self.bytes)(end - 1, &mut [0])?;
+        }
         let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
         (self.bytes)(at, &mut bytes)?;
         Ok(bytes)
@@ -572,10 +595,10 @@ impl<'a> Segment<'a> {
 
     /// Hands out the row of each case, in order.
     pub fn each_row(&self, take: &mut dyn FnMut(Row)) -> io::Result<()> {
-        const AT_ONCE: u64 = 4096;
+        const AT_ONCE: usize = 4096;
         let [_, rows, ..] = self.head.parts();
-        for from in (0..self.head.cases).step_by(4096) {
-            let here = (self.head.cases - from).min(AT_ONCE);
+        for from in (0..self.head.cases).step_by(AT_ONCE) {
+            let here = (self.head.cases - from).min(AT_ONCE as u64);
             let bytes = self.some(rows + from * ROW as u64, here * ROW as u64)?;
             for row in bytes.chunks_exact(ROW) {
                 take(Row::from_bytes(row)?);
@@ -620,14 +643,14 @@ impl<'a> Segment<'a> {
     pub(super) fn postings(&self, term: &Term) -> io::Result<Postings> {
         let [.., postings] = self.head.parts();
         let len = if term.bytes == 0 { self.head.cases.div_ceil(64) * 8 } else { u64::from(term.bytes) };
-        let bytes = self.some(postings + term.at, len)?;
+        let bytes = self.some(postings.checked_add(term.at).ok_or_else(|| damaged("a word"))?, len)?;
         if sum(&bytes) != term.sum {
             return Err(damaged("a list of cases"));
         }
         if term.bytes == 0 {
             return Ok(Postings::Bits(bytes.chunks_exact(8).map(|chunk| word(chunk, 0)).collect()));
         }
-        let mut list = Vec::with_capacity(term.cases as usize);
+        let mut list = Vec::with_capacity((term.cases as usize).min(bytes.len()));
         let (mut case, mut step, mut shift) = (0u32, 0u32, 0u32);
         for byte in bytes {
             step |= u32::from(byte & 0x7F) << shift.min(31);

@@ -67,9 +67,9 @@ impl<'a> Asked<'a> {
     /// Finds them.
     pub(super) fn find(&self, bank: &mut Bank, table: &mut Table) -> Result<Answer<'a>> {
         if self.ranking == Ranking::Daemon && bank.is_indexed() {
-            let mut collected = self.collect(bank, table)?;
             let mut candidates = if self.fold { self.most.max(16) * 4 } else { self.most };
             while candidates <= MOST_CANDIDATES {
+                let mut collected = self.collect(bank, table)?;
                 match self.indexed(&mut collected, bank, table, candidates)? {
                     Met::All => return Ok(self.answer(collected)),
                     // More of the same may come.
@@ -79,7 +79,6 @@ impl<'a> Asked<'a> {
                         break;
                     }
                 }
-                collected = self.collect(bank, table)?;
             }
         }
         bank.scan(table)?;
@@ -134,7 +133,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Adds what the case index has.
-    fn indexed(&self, all: &mut Collected<'_>, bank: &Bank, table: &Table, candidates: usize) -> Result<Met> {
+    fn indexed(&self, all: &mut Collected<'_>, bank: &Bank, table: &mut Table, candidates: usize) -> Result<Met> {
         let Ranker::Daemon { query, frequencies } = &mut all.ranker else { return Ok(Met::Doubt) };
         let conditions = self.wanted.conditions(self.min_score);
         let question = |hasher: &TermHasher| Question::new(hasher, query, conditions, candidates, self.explain);
@@ -144,12 +143,17 @@ impl<'a> Asked<'a> {
         all.best_below = all.best_below.max(found.best_below);
         for candidate in &found.candidates {
             let span = Span { offset: candidate.row.at.offset, len: u64::from(candidate.row.at.len) };
-            let line = table.opened.read(span)?;
-            // It is held against the record.
-            match Case::read(&line).filter(|case| all.ranker.agrees(candidate, case) && self.wanted.has(case)) {
-                Some(case) => all.take(candidate.similarity, &case, span, self.fold),
-                None => return Ok(Met::Doubt),
+            if span.offset.checked_add(span.len).is_none_or(|end| end > table.opened.len) {
+                return Ok(Met::Doubt);
             }
+            let Ok(line) = table.opened.read(span) else { return Ok(Met::Doubt) };
+            // It is held against the record, and that against the live ones.
+            let Some(case) = Case::read(&line) else { return Ok(Met::Doubt) };
+            let is_live = table.live.get(&case.id).is_ok_and(|live| live == Some(span));
+            if !is_live || !all.ranker.agrees(candidate, &case) || !self.wanted.has(&case) {
+                return Ok(Met::Doubt);
+            }
+            all.take(candidate.similarity, &case, span, self.fold);
         }
         let last = found.candidates.last().filter(|_| self.fold && found.candidates.len() >= candidates);
         let whole = last.is_none_or(|last| all.more_similar(last.similarity) >= self.most);

@@ -126,9 +126,10 @@ impl Wanted<'_> {
 
 /// Appends records to the cases, and brings the case index up to date.
 fn append(context: &mut Context, lock: &Lock, table: Table, lines: &[Vec<u8>]) -> Result<Appended> {
+    let kept = bank::before_append(&context.dir, &table, lock);
     let appended = context.append(lock, table, lines)?;
-    if let Some(now) = &appended.now {
-        bank::keep_up(&context.dir, now, lock);
+    if let (Some(kept), Some(now)) = (kept, &appended.now) {
+        bank::after_append(&context.dir, kept, now, lock);
     }
     Ok(appended)
 }

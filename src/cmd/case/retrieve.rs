@@ -138,6 +138,8 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         context.printer.row(0, &[&case.id], &cells)?;
     }
     context.printer.end()?;
+    // The answer does not wait for it.
+    context.printer.flush()?;
     bank.keep(&table);
     Ok(())
 }
@@ -150,6 +152,7 @@ fn nothing(args: &Retrieve, text: &str, below: u64) -> Error {
     let message = match Words::of(text).len() {
         0 => "the text has no word that counts (two bytes or more)".to_owned(),
         _ if below > 0 => "no case reaches --min-score".to_owned(),
+        _ if args.rank == Ranking::Weighted => format!("no case has a word in common with the text{and}"),
         1 => format!("no case has the word{and}"),
         words => format!("no case has any of the {words} words{and}"),
     };

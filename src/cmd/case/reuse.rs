@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::one;
 use crate::cmd::{Context, plural};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::journal::append;
 use crate::journal::table::Table;
 use crate::render::{Group, Value};
@@ -43,9 +43,8 @@ impl Counts {
         match context.dir.has(&JOURNAL) {
             Ok(true) => {}
             Ok(false) => return Counts(None),
-            Err(_) => {
-                let path = context.dir.journal(&JOURNAL);
-                context.printer.note(&format!("{} cannot be looked into: no count of it is shown", path.display()));
+            Err(error) => {
+                context.answer_without(Error::io("look at", &context.dir.journal(&JOURNAL), &error));
                 return Counts(None);
             }
         }
