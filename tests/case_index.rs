@@ -336,7 +336,8 @@ fn writers_and_readers_at_once_leave_it_right() {
 
 #[test]
 fn killed_writers_and_readers_leave_it_right() {
-    let world = bank(300);
+    // A write that is killed may leave a torn tail.
+    let world = bank(300).damaged();
     retrieve(&world, &["nightly"]).ends(0);
     for round in 0..60u32 {
         let (task, pad) = (Known::of(round).task, "p".repeat(30_000));
@@ -553,6 +554,22 @@ fn what_is_changed_in_place_before_an_append_is_found_as_it_is_now() {
     let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
     journal.write_all_at(b"jobX", at as u64).unwrap();
     world.run(&words("case record --task other --action a --outcome o")).ends(0);
+    assert_eq!(found(&retrieve(&world, &["jobX", "--damaged-ok"]).ends(0)).len(), 1);
+    same(&world);
+}
+
+#[test]
+fn what_a_check_finds_changed_is_searched_anew() {
+    let world = bank(300).damaged();
+    retrieve(&world, &["nightly"]).ends(0);
+    let bytes = world.read(JOURNAL);
+    let at = bytes.windows(4).position(|part| part == b"job3").unwrap();
+    let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
+    journal.write_all_at(b"jobX", at as u64).unwrap();
+    // Behind another program's append nothing tells it but the witness.
+    world.append(JOURNAL, Known::of(1).line("theirs"));
+    retrieve(&world, &["nightly"]).ends(0);
+    world.run(&words("journal check cases")).ends(3);
     assert_eq!(found(&retrieve(&world, &["jobX", "--damaged-ok"]).ends(0)).len(), 1);
     same(&world);
 }

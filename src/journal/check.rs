@@ -18,6 +18,7 @@ use super::quarantine::{self, Held};
 use super::replace;
 use super::replay::{self, Opened, Seen};
 use super::scan::Bytes;
+use super::segments;
 use super::stamp::Stamp;
 use super::witness::{self, Found};
 use crate::error::Result;
@@ -216,7 +217,8 @@ fn keep(
         _ => 0,
     };
     // One that was made of other bytes is not believed, whatever its own header says.
-    let doubtful = outcome.verdict == Verdict::Against && kept.is_some();
+    let against = outcome.verdict == Verdict::Against;
+    let doubtful = against && kept.is_some();
     let behind = kept.as_ref().is_some_and(|index| index.behind(opened) > 0);
     let wants_index = long && (kept.is_none() || wrong > 0 || doubtful);
     if !outcome.is_to_be_kept(options.accept) && !wants_index && !behind {
@@ -243,6 +245,9 @@ fn keep(
         Err(error) if options.accept => return Err(error),
         Err(error) => notes.push(error.message),
         Ok(()) => {}
+    }
+    if wrong > 0 || against {
+        segments::remove(dir, journal, &lock);
     }
     if wants_index {
         index::remove(dir, journal, &lock);
