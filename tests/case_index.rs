@@ -576,7 +576,7 @@ fn what_a_check_finds_changed_is_searched_anew() {
 
 #[test]
 fn a_crowd_of_different_words_makes_more_segments() {
-    // Half a million different words fill one.
+    // A quarter of a million different words fill one.
     let words: Vec<String> = (0..560_000).map(|n: u32| format!("{:x}", n.wrapping_mul(2_654_435_761) >> 4)).collect();
     let lines: Vec<String> = words
         .chunks(2000)
@@ -590,7 +590,7 @@ fn a_crowd_of_different_words_makes_more_segments() {
     let found = found(&retrieve(&world, &[&text]).ends(0));
     assert_eq!(found.len(), 3);
     let bytes = fs::read(file(&world)).unwrap();
-    assert_eq!(u64::from_le_bytes(bytes[96..104].try_into().unwrap()), 2);
+    assert_eq!(u64::from_le_bytes(bytes[96..104].try_into().unwrap()), 3);
     same_for(&world, &[&text, "team --tag team-1"], "5");
 }
 

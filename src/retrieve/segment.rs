@@ -29,7 +29,7 @@ const ROOM: u64 = 1 << 16;
 /// A segment takes no more once it has so many words, or so many different ones: that bounds the memory that it is made
 /// in.
 const MOST_TERMS: usize = 1 << 22;
-const MOST_KNOWN: usize = 1 << 19;
+const MOST_KNOWN: usize = 1 << 18;
 const SIZE: usize = 8;
 const ROW: usize = 32;
 const BUCKET: usize = 8;

@@ -70,8 +70,9 @@ impl Bank {
         if table.opened.len >= WORTH_IT {
             let usable = |segments: &Segments| segments.are_of(&table.opened) && !is_old(segments);
             let mut kept = peeked.filter(usable);
-            // Where much has come, most of it is taken before the first question.
-            while let Some(segments) = kept.take_if(|segments| table.opened.len - segments.reach() > LONGEST) {
+            // Where much has come, most of it is taken before the question.
+            let border = last_border(&table.opened)?;
+            while let Some(segments) = kept.take_if(|segments| border.saturating_sub(segments.reach()) > LONGEST) {
                 let one_more = step(dir, &table.opened, &segments).is_some();
                 kept = if one_more { Bank::peek(dir).filter(usable) } else { None };
             }
@@ -194,7 +195,7 @@ pub(super) fn after_append(dir: &DataDir, mut segments: Segments, now: &Opened, 
 fn take_a_little(segments: &mut Segments, now: &Opened) -> Option<()> {
     match next_stretch(segments, now, 1).ok()? {
         Some((from, to)) if to - from <= STEPS[0] + SHORTEST => {
-            let made = made_of(now, &live_in(now, (from, to)).ok()?, (from, to), &mut builder(segments))?;
+            let made = made_of(now, (from, to), segments)?;
             put(segments, (from, to), &made)
         }
         _ => Some(()),
@@ -223,7 +224,7 @@ fn put(segments: &mut Segments, (from, to): (u64, u64), made: &[Made]) -> Option
     }
     let mut parts = Vec::new();
     for one in made {
-        parts.push(segments.write(one.stretch, (one.records, one.full), &one.pieces).ok()?);
+        parts.push(one.write(segments)?);
     }
     segments.parts.splice(first..behind, parts);
     Some(())
@@ -233,7 +234,7 @@ fn put(segments: &mut Segments, (from, to): (u64, u64), made: &[Made]) -> Option
 /// there is none to do, or it could not be done.
 fn step(dir: &DataDir, opened: &Opened, segments: &Segments) -> Option<()> {
     let stretch = next_stretch(segments, opened, STEPS.len()).ok()??;
-    let made = made_of(opened, &live_in(opened, stretch).ok()?, stretch, &mut builder(segments))?;
+    let made = made_of(opened, stretch, segments)?;
     change(dir, opened, segments, |own| put(own, stretch, &made))
 }
 
@@ -295,21 +296,33 @@ struct Made {
     pieces: Vec<Vec<u8>>,
 }
 
-fn builder(segments: &Segments) -> Builder {
-    Builder::new(TermHasher::new(&segments.salt))
+impl Made {
+    fn write(&self, segments: &mut Segments) -> Option<Part> {
+        segments.write(self.stretch, (self.records, self.full), &self.pieces).ok()
+    }
 }
 
-/// The segments of a stretch, nearly always one; `None` where a record is not what it was.
-fn made_of(opened: &Opened, spans: &[Span], stretch: (u64, u64), builder: &mut Builder) -> Option<Vec<Made>> {
-    let (mut made, mut from, mut whole) = (Vec::new(), stretch.0, true);
+/// Makes the segments of a stretch, nearly always one, and hands them out. `None` where a record is not what it was, or
+/// `take` says so.
+fn make_each(
+    opened: &Opened,
+    spans: &[Span],
+    stretch: (u64, u64),
+    builder: &mut Builder,
+    take: &mut dyn FnMut(Made) -> Option<()>,
+) -> Option<()> {
+    let (mut from, mut whole) = (stretch.0, true);
+    let mut close = |to: u64, full: bool, builder: &mut Builder| {
+        let made = Made { stretch: (from, to), records: builder.len() as u64, full, pieces: builder.finish() };
+        from = to;
+        take(made).is_some()
+    };
     let read = opened.each(spans, &mut |span, line| {
-        if builder.is_full() && starts_line(opened, span)? {
-            let records = builder.len() as u64;
-            made.push(Made { stretch: (from, span.offset), records, full: true, pieces: builder.finish() });
-            from = span.offset;
+        if whole && builder.is_full() && starts_line(opened, span)? {
+            whole &= close(span.offset, true, builder);
         }
         match Case::read(line) {
-            Some(case) => builder.push(&Entry {
+            Some(case) if whole => builder.push(&Entry {
                 at: At { offset: span.offset, len: u32::try_from(span.len).unwrap_or(u32::MAX) },
                 id: &case.id,
                 task: &case.task,
@@ -318,13 +331,23 @@ fn made_of(opened: &Opened, spans: &[Span], stretch: (u64, u64), builder: &mut B
                 reward: case.reward,
                 created_at: case.created_at,
             }),
-            None => whole = false,
+            _ => whole = false,
         }
         Ok(())
     });
-    let records = builder.len() as u64;
-    made.push(Made { stretch: (from, stretch.1), records, full: builder.is_full(), pieces: builder.finish() });
-    (read.is_ok() && whole).then_some(made)
+    whole &= close(stretch.1, builder.is_full(), builder);
+    (read.is_ok() && whole).then_some(())
+}
+
+/// The segments of what is live in a stretch.
+fn made_of(opened: &Opened, stretch: (u64, u64), segments: &Segments) -> Option<Vec<Made>> {
+    let (spans, mut made) = (live_in(opened, stretch).ok()?, Vec::new());
+    let mut builder = Builder::new(TermHasher::new(&segments.salt));
+    make_each(opened, &spans, stretch, &mut builder, &mut |one| {
+        made.push(one);
+        Some(())
+    })?;
+    Some(made)
 }
 
 /// Whether a record is the first on its line: there a stretch may begin.
@@ -378,17 +401,15 @@ fn make(dir: &DataDir, table: &mut Table, draft: Draft) -> Result<Option<Segment
     let work = || {
         let mut builder = Builder::new(TermHasher::new(&salt));
         while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let made = made_of(opened, within(&spans, *stretch), *stretch, &mut builder);
-            let Ok(mut draft) = draft.lock() else { return };
-            let (draft, whole) = &mut *draft;
-            for one in made.iter().flatten() {
-                match draft.segments.write(one.stretch, (one.records, one.full), &one.pieces) {
-                    Ok(part) => draft.segments.parts.push(part),
-                    Err(_) => *whole = false,
-                }
-            }
-            *whole &= made.is_some();
-            if !*whole {
+            let made = make_each(opened, within(&spans, *stretch), *stretch, &mut builder, &mut |one| {
+                let mut draft = draft.lock().ok()?;
+                let part = one.write(&mut draft.0.segments)?;
+                draft.0.segments.parts.push(part);
+                draft.1.then_some(())
+            });
+            if made.is_none() {
+                // The other thread stops as well.
+                draft.lock().into_iter().for_each(|mut draft| draft.1 = false);
                 return;
             }
         }
