@@ -1,9 +1,10 @@
-//! `cruxctl case`: what was done, how it turned out, and what worked before. One file a verb; `show` and `delete`
-//! share one.
+//! `cruxctl case`: what was done, how it turned out, and what worked before. One file a verb (`show` and `delete` share
+//! one); `find` is what `retrieve` asks, `bank` and `keep` are the case index that it looks into.
 
 mod bank;
 mod find;
 pub mod import;
+mod keep;
 pub mod list;
 pub mod one;
 pub mod record;
@@ -126,10 +127,10 @@ impl Wanted<'_> {
 
 /// Appends records to the cases, and brings the case index up to date.
 fn append(context: &mut Context, lock: &Lock, table: Table, lines: &[Vec<u8>]) -> Result<Appended> {
-    let kept = bank::before_append(&context.dir, &table, lock);
+    let kept = keep::before_append(&context.dir, &table, lock);
     let appended = context.append(lock, table, lines)?;
     if let (Some(kept), Some(now)) = (kept, &appended.now) {
-        bank::after_append(&context.dir, kept, now, lock);
+        keep::after_append(&context.dir, kept, now, lock);
     }
     Ok(appended)
 }
