@@ -575,6 +575,37 @@ fn what_a_check_finds_changed_is_searched_anew() {
 }
 
 #[test]
+fn a_record_that_was_broken_in_place_keeps_none_of_the_others_out() {
+    for sort in ["", "--sort created"] {
+        let world = bank(300).damaged();
+        retrieve(&world, &["nightly"]).ends(0);
+        let bytes = world.read(JOURNAL);
+        let at = bytes.windows(8).position(|part| part == b"\"action\"").unwrap();
+        world.append(JOURNAL, delete_line("never there"));
+        let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
+        journal.write_all_at(b"X", at as u64 + 1).unwrap();
+        let list = world.run(&[&["case", "list", "--format", "id"], &words(sort)[..]].concat()).ends(3);
+        assert_eq!(list.lines().len(), 299);
+        assert!(list.stderr.contains("cruxctl journal check cases"), "{list:?}");
+    }
+    let world = bank(300).damaged();
+    let bytes = world.read(JOURNAL);
+    let broken = bytes.windows(5).position(|part| part == b"step1").unwrap();
+    let line = bytes[..broken].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    for ranking in ["daemon", "weighted"] {
+        world.write(JOURNAL, &bytes);
+        world.forget();
+        retrieve(&world, &["nightly"]).ends(0);
+        world.append(JOURNAL, delete_line("never there"));
+        let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
+        journal.write_all_at(b"X", line as u64).unwrap();
+        let text = String::from_utf8_lossy(&bytes[broken..broken + 8]).into_owned();
+        let text = text.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned() + " nightly";
+        retrieve(&world, &[&text, "--rank", ranking]).ends(3);
+    }
+}
+
+#[test]
 fn a_crowd_of_different_words_makes_more_segments() {
     // A quarter of a million different words fill one.
     let words: Vec<String> = (0..560_000).map(|n: u32| format!("{:x}", n.wrapping_mul(2_654_435_761) >> 4)).collect();

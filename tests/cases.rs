@@ -7,7 +7,7 @@ use cruxctl::retrieve::Words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, World, tree, words};
+use crate::support::{Answer, World, strace_is_waived, tree, words};
 
 const JOURNAL: &str = "cases.jsonl";
 
@@ -470,6 +470,65 @@ fn a_long_import_is_written_in_pieces_and_synced_once_at_the_end() {
     let (writes, syncs) = (traced.places("write", "/cases.jsonl>"), traced.places("fdatasync", "/cases.jsonl>"));
     assert!(writes.len() > 1 && syncs.len() == 1 && syncs[0] > writes[writes.len() - 1], "{writes:?} {syncs:?}");
     assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 100);
+}
+
+/// Documents of 1 KB with ids of their own.
+fn documents(ids: std::ops::Range<u32>) -> String {
+    let pad = "x".repeat(900);
+    let document = |n| {
+        format!("{{\"case_id\":\"i{n}\",\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\",\"context\":\"{pad}\"}}\n")
+    };
+    ids.map(document).collect()
+}
+
+#[test]
+fn an_import_that_ends_halfway_says_what_is_there_and_how_to_go_on() {
+    if strace_is_waived() {
+        return;
+    }
+    let (world, input) = (World::new(), documents(0..10_000));
+    // The second of three pieces finds no space.
+    let fails = "inject=write:error=ENOSPC:when=2";
+    let journal = world.dir().join(JOURNAL).display().to_string();
+    let traced = world.traced(
+        &["-e", "trace=write", "-P", &journal, "-e", fails],
+        &["case", "import", "--format", "id"],
+        &input,
+    );
+    let answer = traced.answer;
+    let there = world.run(&words("case list --format id")).ends(0).lines();
+    assert_eq!((answer.status, &*answer.code()), (8, "unknown.write"), "{answer:?}");
+    assert!(there.len() > 1000 && there.len() < 9000, "{}", there.len());
+    assert_eq!(answer.lines().into_iter().collect::<BTreeSet<_>>(), there.iter().cloned().collect());
+    let rest = format!("tail -n +{}", there.len() + 1);
+    assert!(answer.stderr.contains(&rest) && !answer.stderr.contains("nothing was written"), "{answer:?}");
+    world
+        .run_with(&words("case import --quiet"), input.lines().skip(there.len()).collect::<Vec<_>>().join("\n"))
+        .ends(0);
+    assert_eq!(world.run(&words("case list --format id")).ends(0).lines().len(), 10_000);
+}
+
+#[test]
+fn a_dry_run_of_an_import_ends_as_the_import_does() {
+    let (world, input) = (World::new(), documents(0..5_000) + &documents(0..1_000));
+    let dry = world.run_with(&words("case import --format id --dry-run"), &input).ends(2);
+    let real = world.run_with(&words("case import --format id"), &input).ends(2);
+    assert_eq!((dry.lines(), dry.lines().len()), (real.lines(), 5_000));
+    let refused = |answer: &Answer| answer.stderr.matches("is not imported").count();
+    assert_eq!((refused(&dry), refused(&real)), (1_000, 1_000));
+}
+
+#[test]
+fn a_text_of_very_many_words_costs_no_more_than_its_words() {
+    let lines: String = (0..3_000).map(|n| line(&format!("c{n}"), &format!("fix w{n}"), 1.0, &[], n % 60)).collect();
+    let world = World::with(JOURNAL, lines);
+    let text: String = (0..150_000).map(|n| format!("{n:05x} ")).collect::<String>() + "fix w77";
+    let limit = ["-c", "ulimit -t 20; exec \"$@\"", "sh"];
+    let mut command = world.surround(std::process::Command::new("bash"));
+    command.args(limit).arg(assert_cmd::cargo::cargo_bin!("cruxctl")).args(words("case retrieve - --format id -k 1"));
+    std::fs::write(world.beside("text"), text).unwrap();
+    let answer = Answer::from(command.stdin(std::fs::File::open(world.beside("text")).unwrap()).output().unwrap());
+    assert_eq!(answer.ends(0).lines(), ["c77"]);
 }
 
 /// The daemon's way, written down plainly: every case against the query, all sorted.

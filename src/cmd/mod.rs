@@ -242,10 +242,19 @@ impl Context {
 
     /// One more journal for a change, behind the same lock.
     pub fn also_for_change(&mut self, journal: &'static Journal, lock: Option<&Lock>) -> Result<Table> {
-        let Some(lock) = lock else { return self.table(journal, false) };
+        let Some(lock) = lock else { return self.table(journal, true) };
         let table = Table::behind(&self.dir, journal, lock)?;
-        self.tell_damage(journal, &table.seen, table.against.as_ref(), false);
+        // What is counted on top of it and told is an answer.
+        self.tell_damage(journal, &table.seen, table.against.as_ref(), true);
         Ok(table)
+    }
+
+    /// Goes on without a record that cannot be read: the whole journal is read once more, and its damage told.
+    pub fn without_it(&mut self, journal: &Journal, table: &mut Table) -> Result<()> {
+        if table.reread()? {
+            self.tell_damage(journal, &table.seen, table.against.as_ref(), true);
+        }
+        Ok(())
     }
 
     /// Remembers what keeps the answer from being whole, and answers all the same.

@@ -36,6 +36,8 @@ pub struct Table {
     pub live: Live,
     /// The beginnings of a witness, where there is none: the entries of all lines.
     witness: Option<Builder>,
+    /// Whether it was read again because the index was wrong.
+    reread: bool,
 }
 
 impl Table {
@@ -84,7 +86,8 @@ impl Table {
                 Some(index) => {
                     let (rest, seen) = (index.rest(&opened), index.seen());
                     let live = Live::over(journal, index);
-                    let mut table = Table { journal, dir, opened, seen, against: None, live, witness: None };
+                    let mut table =
+                        Table { journal, dir, opened, seen, against: None, live, witness: None, reread: false };
                     table.take(rest)?;
                     if table.live.check().is_err() {
                         table.fall_back()?;
@@ -111,7 +114,7 @@ impl Table {
             Ok(())
         })?;
         let against = audit::glance(&dir, journal, &opened, Some(&mut live));
-        Ok(Table { journal, dir, opened, seen, against, live, witness })
+        Ok(Table { journal, dir, opened, seen, against, live, witness, reread: false })
     }
 
     /// What was replayed, and what has come since.
@@ -214,6 +217,17 @@ impl Table {
         if let (Some(_), Some(lock)) = (self.live.base(), Lock::try_take(&self.dir)) {
             index::remove(&self.dir, self.journal, &lock);
         }
+    }
+
+    /// Reads the whole journal, once, because a record was not what the index said. Says whether it did so now. An error
+    /// where that explains nothing: then somebody changes the journal at this moment.
+    pub fn reread(&mut self) -> Result<bool> {
+        let now = !self.reread && self.live.base().is_some();
+        if now {
+            self.fall_back()?;
+            self.reread = true;
+        }
+        if self.reread && self.seen.damage > 0 { Ok(now) } else { Err(self.distrust()) }
     }
 
     /// Whether anything was met that may hide a record: then a "no" may be wrong.

@@ -54,10 +54,24 @@ impl<'t> Words<'t> {
         self.0.iter().map(|word| &**word)
     }
 
+    /// Hands out the place of each word that others have as well. That takes the time of the shorter of the two, by the
+    /// logarithm of the longer.
+    pub fn each_common(&self, others: &Words<'_>, take: &mut dyn FnMut(usize)) {
+        if self.len() <= others.len() {
+            (0..self.len()).filter(|place| others.has(&self.0[*place])).for_each(take);
+        } else {
+            others.iter().filter_map(|word| self.place(word)).for_each(take);
+        }
+    }
+
+    fn place(&self, word: &str) -> Option<usize> {
+        self.0.binary_search_by(|own| (**own).cmp(word)).ok()
+    }
+
     /// Whether a word is among them.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
-        self.0.binary_search_by(|own| (**own).cmp(word)).is_ok()
+        self.place(word).is_some()
     }
 }
 
@@ -92,7 +106,8 @@ fn lower(run: &str) -> Cow<'_, str> {
 /// How much two texts have in common, from 0 to 1: the Jaccard index of their words.
 #[must_use]
 pub fn similarity(query: &Words<'_>, case: &Words<'_>) -> f64 {
-    let common = query.iter().filter(|word| case.has(word)).count();
+    let mut common = 0;
+    query.each_common(case, &mut |_| common += 1);
     score(common, query.len(), case.len())
 }
 

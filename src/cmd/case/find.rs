@@ -64,14 +64,14 @@ pub(super) struct Answer<'a> {
 const MOST_CANDIDATES: usize = 1 << 16;
 
 impl<'a> Asked<'a> {
-    /// Finds them.
-    pub(super) fn find(&self, bank: &mut Bank, table: &mut Table) -> Result<Answer<'a>> {
+    /// Finds them. `None` where a record is not what the journal's index says.
+    pub(super) fn find(&self, bank: &mut Bank, table: &mut Table) -> Result<Option<Answer<'a>>> {
         if self.ranking == Ranking::Daemon && bank.is_indexed() {
             let mut candidates = if self.fold { self.most.max(16) * 4 } else { self.most };
             while candidates <= MOST_CANDIDATES {
-                let mut collected = self.collect(bank, table)?;
+                let Some(mut collected) = self.collect(bank, table)? else { return Ok(None) };
                 match self.indexed(&mut collected, bank, table, candidates)? {
-                    Met::All => return Ok(self.answer(collected)),
+                    Met::All => return Ok(Some(self.answer(collected))),
                     // More of the same may come.
                     Met::Some => candidates *= 4,
                     Met::Doubt => {
@@ -82,8 +82,7 @@ impl<'a> Asked<'a> {
             }
         }
         bank.scan(table)?;
-        let collected = self.collect(bank, table)?;
-        Ok(self.answer(collected))
+        Ok(self.collect(bank, table)?.map(|collected| self.answer(collected)))
     }
 
     fn answer(&self, collected: Collected<'a>) -> Answer<'a> {
@@ -93,16 +92,16 @@ impl<'a> Asked<'a> {
     }
 
     /// Compares the records that the case index does not have, one by one.
-    fn collect(&self, bank: &Bank, table: &Table) -> Result<Collected<'a>> {
-        let mut collected = Collected {
-            best: Best::new(self.most),
-            folded: HashMap::new(),
-            below: 0,
-            best_below: 0.0,
-            ranker: self.ranker(bank, table)?,
-        };
+    fn collect(&self, bank: &Bank, table: &Table) -> Result<Option<Collected<'a>>> {
+        let Some(ranker) = self.ranker(bank, table)? else { return Ok(None) };
+        let mut whole = true;
+        let mut collected =
+            Collected { best: Best::new(self.most), folded: HashMap::new(), below: 0, best_below: 0.0, ranker };
         table.opened.each(&bank.rest, &mut |span, line| {
-            let Some(case) = Case::read(line) else { return Err(table.distrust()) };
+            let Some(case) = Case::read(line) else {
+                whole = false;
+                return Ok(());
+            };
             let Some(similarity) = collected.ranker.compare(&case) else { return Ok(()) };
             if !self.wanted.has(&case) {
                 return Ok(());
@@ -115,21 +114,23 @@ impl<'a> Asked<'a> {
             collected.take(similarity, &case, span, self.fold);
             Ok(())
         })?;
-        Ok(collected)
+        Ok(whole.then_some(collected))
     }
 
-    fn ranker(&self, bank: &Bank, table: &Table) -> Result<Ranker<'a>> {
+    fn ranker(&self, bank: &Bank, table: &Table) -> Result<Option<Ranker<'a>>> {
         if self.ranking == Ranking::Daemon {
             let query = Words::of(self.text);
-            return Ok(Ranker::Daemon { frequencies: vec![0; query.len()], query });
+            return Ok(Some(Ranker::Daemon { frequencies: vec![0; query.len()], query }));
         }
-        let mut weigher = Weigher::new(&env::random()?);
+        let (mut weigher, mut whole) = (Weigher::new(&env::random()?), true);
         table.opened.each(&bank.rest, &mut |_, line| {
-            let Some(case) = Case::read(line) else { return Err(table.distrust()) };
-            weigher.take(&case.task, &case.tags);
+            match Case::read(line) {
+                Some(case) => weigher.take(&case.task, &case.tags),
+                None => whole = false,
+            }
             Ok(())
         })?;
-        Ok(Ranker::Weighted { query: weigher.query(self.text), weigher: Box::new(weigher) })
+        Ok(whole.then(|| Ranker::Weighted { query: weigher.query(self.text), weigher: Box::new(weigher) }))
     }
 
     /// Adds what the case index has.
@@ -233,11 +234,10 @@ impl Ranker<'_> {
             Ranker::Daemon { query, frequencies } => {
                 let words = Words::of_case(&case.task, &case.tags);
                 let mut common = 0;
-                for (word, cases) in query.iter().zip(frequencies) {
-                    let has = words.has(word);
-                    common += usize::from(has);
-                    *cases += u64::from(has);
-                }
+                query.each_common(&words, &mut |place| {
+                    common += 1;
+                    frequencies[place] += 1;
+                });
                 (common > 0).then(|| retrieve::score(common, query.len(), words.len()))
             }
             Ranker::Weighted { query, weigher } => weigher.similarity(query, &case.task, &case.tags),

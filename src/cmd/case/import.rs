@@ -14,6 +14,8 @@ use crate::cmd::{Context, input, plural};
 use crate::env;
 use crate::error::{Code, Error, Result, plain};
 use crate::journal::append;
+use crate::journal::live::IdKey;
+use crate::journal::lock::Lock;
 use crate::render::{Group, Value};
 use crate::store::case::{self, JOURNAL};
 
@@ -57,12 +59,35 @@ struct Batch {
 struct Done {
     imported: Vec<(u64, String)>,
     refused: u64,
+    /// The ids that were given so far.
+    given: HashSet<IdKey>,
 }
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Import) -> Result<()> {
+    let mut done = Done::default();
+    let result = import(context, args, &mut done);
+    let written = !args.dry_run && !done.imported.is_empty();
+    if result.is_err() && !written {
+        return result;
+    }
+    // What is there is told, whatever has come between.
+    let told = tell(context, args, &done);
+    if done.refused > 0 {
+        context.mark(Code::UsageDocument.kind().status());
+    }
+    if let Err(error) = result {
+        return Err(unfinished(context, &done, error));
+    }
+    told.map_err(|mut error| {
+        error.message.push_str(&format!("; {} imported", plural(done.imported.len() as u64, "case")));
+        error
+    })
+}
+
+fn import(context: &mut Context, args: &Import, done: &mut Done) -> Result<()> {
     let (mut input, name) = open(args)?;
-    let (mut batch, mut done) = (Batch::default(), Done::default());
+    let mut batch = Batch::default();
     let (mut number, mut line) = (0u64, Vec::new());
     while next_line(&mut *input, &name, &mut line)? {
         number += 1;
@@ -75,22 +100,29 @@ pub fn run(context: &mut Context, args: &Import) -> Result<()> {
                 batch.bytes += record.len() + 1;
                 batch.cases.push((number, id, given, record));
             }
-            Err(error) => refuse(context, &mut done, number, error),
+            Err(error) => refuse(context, done, number, error),
         }
         if batch.bytes >= BATCH && !args.atomic {
-            write(context, args, std::mem::take(&mut batch), &mut done, false)?;
+            write(context, args, std::mem::take(&mut batch), done, false)?;
         }
     }
-    all_or_none(args, &done)?;
-    write(context, args, batch, &mut done, true)?;
-    let told = tell(context, args, &done);
-    if done.refused > 0 {
-        context.mark(Code::UsageDocument.kind().status());
-    }
-    told.map_err(|mut error| {
-        error.message.push_str(&format!("; {} imported", plural(done.imported.len() as u64, "case")));
-        error
-    })
+    all_or_none(args, done)?;
+    write(context, args, batch, done, true)
+}
+
+/// The failure of an import of which a part is written: who runs it again as it is would have that part twice.
+fn unfinished(context: &Context, done: &Done, error: Error) -> Error {
+    let last = done.imported.last().map_or(0, |(line, _)| *line);
+    let sync = |lock| append::append(&context.dir, &JOURNAL, &lock, &[], context.sync);
+    let synced = context.sync && Lock::try_take(&context.dir).is_some_and(|lock| sync(lock).is_ok());
+    let message = format!(
+        "{} up to line {last} imported, and their ids printed{}; then: {}",
+        plural(done.imported.len() as u64, "case"),
+        if synced { "" } else { " (a power failure may still lose them)" },
+        error.message.replace("nothing was written", "nothing more was written")
+    );
+    Error::new(Code::UnknownWrite, message)
+        .hint(format!("import the other lines: tail -n +{} CASES.jsonl | cruxctl case import", last + 1))
 }
 
 /// Refuses an import of all or none of which a line was refused.
@@ -170,10 +202,9 @@ fn write(context: &mut Context, args: &Import, batch: Batch, done: &mut Done, la
         let (lock, table) = context.locked(&JOURNAL)?;
         (Some(lock), table)
     };
-    let mut known: HashSet<String> = HashSet::new();
     let (mut lines, mut taken) = (Vec::new(), Vec::new());
     for (number, id, given, record) in batch.cases {
-        if given && (!known.insert(id.clone()) || table.get(&id)?.is_some()) {
+        if given && (!done.given.insert(IdKey::of(&id)) || table.get(&id)?.is_some()) {
             let error = Error::new(Code::RefusedExists, format!("there is a case {id:?} already"));
             refuse(context, done, number, error);
             continue;

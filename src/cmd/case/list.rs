@@ -74,7 +74,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     let mut spans = table.spans()?;
     spans.reverse();
     if args.sort != Sort::Recorded {
-        spans = sorted(&table, spans, args.sort)?;
+        spans = sorted(context, &mut table, spans, args.sort)?;
     }
     if args.reverse {
         spans.reverse();
@@ -87,7 +87,10 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
             break;
         }
         let line = table.opened.read(span)?;
-        let case = Case::read(&line).ok_or_else(|| table.distrust())?;
+        let Some(case) = Case::read(&line) else {
+            context.without_it(&JOURNAL, &mut table)?;
+            continue;
+        };
         if !wanted.has(&case) || (args.only_failed && case.success) {
             continue;
         }
@@ -110,11 +113,14 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     context.printer.end()
 }
 
-fn sorted(table: &Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
+fn sorted(context: &mut Context, table: &mut Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     let mut keyed = Vec::with_capacity(spans.len());
     for span in spans {
         let line = table.opened.read(span)?;
-        let case = Case::read(&line).ok_or_else(|| table.distrust())?;
+        let Some(case) = Case::read(&line) else {
+            context.without_it(&JOURNAL, table)?;
+            continue;
+        };
         let id = if sort == Sort::Id { case.id.into_owned() } else { String::new() };
         keyed.push((case.created_at, case.reward, id, span));
     }

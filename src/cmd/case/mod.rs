@@ -36,13 +36,15 @@ pub enum Verb {
     ///
     /// The case is given by flags, or as one JSON object on standard input with the members task, action, outcome, and
     /// perhaps context, success (true), reward (1.0), tags and source_receipt. The command succeeds only when the
-    /// record is on disk and was read back. A reward outside 0 to 1 is moved to the nearer end, with a warning.
+    /// record is on disk and was read back. A reward outside 0 to 1 is moved to the nearer end, with a warning; infinity
+    /// and NaN are refused.
     Record(record::Record),
     /// Record many cases at once, one JSON object a line
     ///
     /// Each line is a document as `case record` takes it. A line that is no case is named by its number, and keeps none
     /// of the others out; then the exit status is 2. Cases that were exported keep their case_id and created_at; an id
-    /// that is there already is refused. The command succeeds only when all are on disk.
+    /// that is there already is refused. The command succeeds only when all are on disk. Where it ends halfway, it prints
+    /// the ids that are there, says from which line to go on, and ends with 8.
     Import(import::Import),
     /// Find the cases that are most like a task
     ///
@@ -70,7 +72,8 @@ pub enum Verb {
     ///
     /// Every id must be of a case, or nothing is counted; one that is given twice counts twice. The count is cruxctl's
     /// own: it is kept in DIR/cruxctl/reuse.jsonl, and the daemon's journal of cases stays as it is. `case show` and
-    /// `case list` show it together with the daemon's own count. It has no part in how `case retrieve` ranks.
+    /// `case list` show it together with the daemon's own count. It has no part in how `case retrieve` ranks. Where the
+    /// counts are damaged, the use is counted on top of what can be read, and the exit status is 3.
     Reuse(reuse::Reuse),
     /// Delete a case; this cannot be taken back
     ///

@@ -95,7 +95,14 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         Ranking::Daemon => Bank::open(&context.dir, &mut table, peeked)?,
         Ranking::Weighted => Bank::scanned(&context.dir, &mut table)?,
     };
-    let mut answer = asked.find(&mut bank, &mut table)?;
+    let mut answer = match asked.find(&mut bank, &mut table)? {
+        Some(answer) => answer,
+        None => {
+            context.without_it(&JOURNAL, &mut table)?;
+            bank = Bank::scanned(&context.dir, &mut table)?;
+            asked.find(&mut bank, &mut table)?.ok_or_else(|| table.distrust())?
+        }
+    };
     if answer.below > 0 {
         let text = format!(
             "{} below --min-score {}; the best of them scores {}",

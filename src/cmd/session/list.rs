@@ -2,13 +2,12 @@
 
 use clap::{Args, ValueEnum};
 
-use super::view::parsed;
 use crate::cmd::{Context, moment, plural};
 use crate::error::Result;
 use crate::journal::Span;
 use crate::journal::table::Table;
 use crate::render::{Group, Value};
-use crate::store::session::JOURNAL;
+use crate::store::session::{JOURNAL, Session};
 
 /// How `session list` is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,7 +69,7 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     let mut spans = table.spans()?;
     spans.reverse();
     if args.sort != Sort::Written {
-        spans = sorted(&table, spans, args.sort)?;
+        spans = sorted(context, &mut table, spans, args.sort)?;
     }
     if args.reverse {
         spans.reverse();
@@ -82,7 +81,10 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
             return Ok(());
         }
         let line = table.opened.read(span)?;
-        let found = parsed(&table, &line)?;
+        let Some(found) = Session::read(&line) else {
+            context.without_it(&JOURNAL, &mut table)?;
+            continue;
+        };
         let Some(id) = scope.visible(&found.id) else {
             out_of_scope += 1;
             continue;
@@ -125,11 +127,14 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     Ok(())
 }
 
-fn sorted(table: &Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
+fn sorted(context: &mut Context, table: &mut Table, spans: Vec<Span>, sort: Sort) -> Result<Vec<Span>> {
     let mut keyed = Vec::with_capacity(spans.len());
     for span in spans {
         let line = table.opened.read(span)?;
-        let found = parsed(table, &line)?;
+        let Some(found) = Session::read(&line) else {
+            context.without_it(&JOURNAL, table)?;
+            continue;
+        };
         let nanos = found.updated_at.timestamp_subsec_nanos();
         let number = match sort {
             Sort::Updated => (-found.updated_at.timestamp(), u32::MAX - nanos),
