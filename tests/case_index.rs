@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -253,12 +252,12 @@ fn what_others_change_in_place_is_never_shown_as_it_was() {
     retrieve(&world, &question).ends(0);
     let bytes = world.read(JOURNAL);
     let at = bytes.windows(4).position(|part| part == b"job3").unwrap();
-    // As an editor does it, and so that its time does not tell.
-    let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
-    journal.write_all_at(b"jobX", at as u64).unwrap();
+    world.overwrite(JOURNAL, at, b"jobX");
     same_for(&world, &["jobX nightly", "job3 host3 step12"], "100");
+    // And so that its time does not tell.
+    let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
     let time = journal.metadata().unwrap().modified().unwrap();
-    journal.write_all_at(b"jobY", at as u64).unwrap();
+    world.overwrite(JOURNAL, at, b"jobY");
     journal.set_modified(time).unwrap();
     same_for(&world, &["run the nightly", "job3 host3 step12"], "100");
 }
@@ -550,8 +549,7 @@ fn what_is_changed_in_place_before_an_append_is_found_as_it_is_now() {
     retrieve(&world, &["nightly"]).ends(0);
     let bytes = world.read(JOURNAL);
     let at = bytes.windows(4).position(|part| part == b"job3").unwrap();
-    let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
-    journal.write_all_at(b"jobX", at as u64).unwrap();
+    world.overwrite(JOURNAL, at, b"jobX");
     world.run(&words("case record --task other --action a --outcome o")).ends(0);
     assert_eq!(found(&retrieve(&world, &["jobX", "--damaged-ok"]).ends(0)).len(), 1);
     same(&world);
@@ -563,8 +561,7 @@ fn what_a_check_finds_changed_is_searched_anew() {
     retrieve(&world, &["nightly"]).ends(0);
     let bytes = world.read(JOURNAL);
     let at = bytes.windows(4).position(|part| part == b"job3").unwrap();
-    let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
-    journal.write_all_at(b"jobX", at as u64).unwrap();
+    world.overwrite(JOURNAL, at, b"jobX");
     // Behind another program's append nothing tells it but the witness.
     world.append(JOURNAL, Known::of(1).line("theirs"));
     retrieve(&world, &["nightly"]).ends(0);
@@ -581,8 +578,7 @@ fn a_record_that_was_broken_in_place_keeps_none_of_the_others_out() {
         let bytes = world.read(JOURNAL);
         let at = bytes.windows(8).position(|part| part == b"\"action\"").unwrap();
         world.append(JOURNAL, delete_line("never there"));
-        let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
-        journal.write_all_at(b"X", at as u64 + 1).unwrap();
+        world.overwrite(JOURNAL, at + 1, b"X");
         let list = world.run(&[&["case", "list", "--format", "id"], &words(sort)[..]].concat()).ends(3);
         assert_eq!(list.lines().len(), 299);
         assert!(list.stderr.contains("cruxctl journal check cases"), "{list:?}");
@@ -596,8 +592,7 @@ fn a_record_that_was_broken_in_place_keeps_none_of_the_others_out() {
         world.forget();
         retrieve(&world, &["nightly"]).ends(0);
         world.append(JOURNAL, delete_line("never there"));
-        let journal = fs::OpenOptions::new().write(true).open(world.dir().join(JOURNAL)).unwrap();
-        journal.write_all_at(b"X", line as u64).unwrap();
+        world.overwrite(JOURNAL, line, b"X");
         let text = String::from_utf8_lossy(&bytes[broken..broken + 8]).into_owned();
         let text = text.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned() + " nightly";
         retrieve(&world, &[&text, "--rank", ranking]).ends(3);

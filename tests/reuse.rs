@@ -327,6 +327,9 @@ fn an_index_answers_for_a_long_journal_of_counts() {
     let text: String = (0..16_000).map(|n| count_line(&format!("other-{n}"), 1)).collect();
     let world = bank_with(count_line("c1", 7) + &text);
     assert!(world.read(REUSE).len() > 1 << 20);
+    // A dry run keeps nothing.
+    world.run(&words("case reuse c1 --dry-run")).ends(0);
+    assert!(!world.dir().join("cruxctl/index").exists());
     assert_eq!(shown(&world, "c1"), (0, 7));
     assert!(world.dir().join("cruxctl/index/reuse.index").exists());
     reuse(&world, "c1 c2").ends(0);

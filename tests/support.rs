@@ -441,6 +441,12 @@ impl World {
         Traced { answer, calls: trace.lines().map(call).collect() }
     }
 
+    /// Writes over bytes of a file of the data directory, in place, as an editor of bytes does it.
+    pub fn overwrite(&self, file: &str, at: usize, bytes: &[u8]) {
+        let file = fs::OpenOptions::new().write(true).open(self.dir().join(file)).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, bytes, at as u64).unwrap();
+    }
+
     /// Fills the world's own file system until this much is free.
     pub fn fill(&self, free: u64) {
         let filler = self.dir().join("filler");

@@ -240,11 +240,12 @@ impl Context {
         Ok((Some(lock), table))
     }
 
-    /// One more journal for a change, behind the same lock.
+    /// One more journal for a change, behind the same lock. What is counted on top of it and told is an answer.
     pub fn also_for_change(&mut self, journal: &'static Journal, lock: Option<&Lock>) -> Result<Table> {
-        let Some(lock) = lock else { return self.table(journal, true) };
-        let table = Table::behind(&self.dir, journal, lock)?;
-        // What is counted on top of it and told is an answer.
+        let table = match lock {
+            Some(lock) => Table::behind(&self.dir, journal, lock)?,
+            None => Table::open(&self.dir, journal, false)?,
+        };
         self.tell_damage(journal, &table.seen, table.against.as_ref(), true);
         Ok(table)
     }

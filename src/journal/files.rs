@@ -353,3 +353,13 @@ pub fn read_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>> {
     file.read_exact_at(&mut bytes, span.offset).map_err(|e| Error::io("read", path, &e))?;
     Ok(bytes)
 }
+
+/// The number in eight bytes of a file of ours; 0 where it ends before.
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+/// The number in four bytes of a file of ours; 0 where it ends before.
+pub(super) fn half(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
+}

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Journal;
 use super::anchor::Anchor;
-use super::files::{self, DataDir};
+use super::files::{self, DataDir, half, word};
 use super::finding::{Class, Finding, Reaction, Span};
 use super::live::{IdKey, Live, Place, Row};
 use super::lock::Lock;
@@ -422,19 +422,17 @@ struct Slot {
 impl Slot {
     /// Reads a slot; `None` where it was never used.
     fn from_bytes(bytes: &[u8]) -> io::Result<Option<Slot>> {
-        let word = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b));
-        let half = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
-        let state = half(28) & 0xFF;
+        let state = half(bytes, 28) & 0xFF;
         let row = Row {
-            place: Place::of(Span { offset: word(16), len: u64::from(half(24)) }),
+            place: Place::of(Span { offset: word(bytes, 16), len: u64::from(half(bytes, 24)) }),
             live: state & LIVE != 0,
             mark: state & MARK != 0,
-            more: [word(32), word(40), word(48)],
+            more: [word(bytes, 32), word(bytes, 40), word(bytes, 48)],
         };
-        let slot = Slot { key: [word(0), word(8)], row: (state & GONE == 0).then_some(row) };
+        let slot = Slot { key: [word(bytes, 0), word(bytes, 8)], row: (state & GONE == 0).then_some(row) };
         // A slot whose bytes were changed by anything but us must not hide an id.
         if slot.to_bytes()[..bytes.len()] != *bytes {
             return Err(io::Error::other("a slot of the index is damaged"));
@@ -534,19 +532,19 @@ impl Header {
         if !whole {
             return None;
         }
-        let word = |n: usize| body[24 + 8 * n..].first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+        let number = |n: usize| word(body, 24 + 8 * n);
         let header = Header {
-            anchor: Anchor::from_words(std::array::from_fn(word)),
-            lines: word(6),
-            slots: word(7),
-            used: word(8),
-            records: word(9),
-            damage: word(10),
-            daemon: word(11),
-            foreign: word(12),
-            live: word(13),
-            live_bytes: word(14),
-            skips: word(15),
+            anchor: Anchor::from_words(std::array::from_fn(number)),
+            lines: number(6),
+            slots: number(7),
+            used: number(8),
+            records: number(9),
+            damage: number(10),
+            daemon: number(11),
+            foreign: number(12),
+            live: number(13),
+            live_bytes: number(14),
+            skips: number(15),
             first: serde_json::from_slice(&body[NOTES..]).ok()?,
         };
         header.slots.is_power_of_two().then_some(header)

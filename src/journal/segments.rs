@@ -16,7 +16,7 @@ use twox_hash::XxHash3_64;
 
 use super::Journal;
 use super::anchor::Anchor;
-use super::files::{self, DataDir};
+use super::files::{self, DataDir, word};
 use super::index;
 use super::lock::Lock;
 use super::replay::Opened;
@@ -127,18 +127,15 @@ impl Segments {
         self.file.read_exact_at(into, part.at[0] + at)
     }
 
-    /// A bit for each record of a part that is no more, as far as that is known.
+    /// A bit for each record of a part that is no more, where any are known.
     pub fn dead(&self, part: &Part) -> io::Result<Vec<u64>> {
         let words = usize::try_from(part.records.div_ceil(64)).map_err(io::Error::other)?;
-        if part.dead == 0 {
-            return Ok(vec![0; words]);
-        }
         let mut bytes = vec![0; words * 8];
         self.file.read_exact_at(&mut bytes, part.bits[0])?;
         if XxHash3_64::oneshot(&bytes) != part.bits[1] {
             return Err(io::Error::other("a list of dead records is damaged"));
         }
-        Ok(bytes.chunks_exact(8).map(|chunk| number(chunk, 0)).collect())
+        Ok(bytes.chunks_exact(8).map(|chunk| word(chunk, 0)).collect())
     }
 
     /// Writes a segment for a stretch of the journal, piece by piece. It belongs to the others once
@@ -222,7 +219,7 @@ impl Part {
     }
 
     fn from_bytes(bytes: &[u8]) -> Part {
-        let [from, to, records, dead, full, at, len, bits, sum] = std::array::from_fn(|n| number(bytes, n * 8));
+        let [from, to, records, dead, full, at, len, bits, sum] = std::array::from_fn(|n| word(bytes, n * 8));
         Part { from, to, records, dead, full: full == 1, at: [at, len], bits: [bits, sum] }
     }
 }
@@ -238,9 +235,9 @@ fn read_header(file: &File, boot: [u8; 16]) -> Option<Header> {
     if !body.starts_with(MAGIC) || body[8..24] != boot || blake3::hash(body).as_bytes()[..] != *sum {
         return None;
     }
-    let word = |n: usize| number(body, NUMBERS + 8 * n);
-    let anchor = Anchor::from_words(std::array::from_fn(word));
-    let [at, count, listed] = std::array::from_fn(|n| word(Anchor::WORDS + n));
+    let number = |n: usize| word(body, NUMBERS + 8 * n);
+    let anchor = Anchor::from_words(std::array::from_fn(number));
+    let [at, count, listed] = std::array::from_fn(|n| number(Anchor::WORDS + n));
     let (len, long) = (count.checked_mul(PART as u64 * 8)?, file.metadata().ok()?.len());
     if at.checked_add(len)? > long {
         return None;
@@ -258,10 +255,6 @@ fn read_header(file: &File, boot: [u8; 16]) -> Option<Header> {
     let salt = *body[24..].first_chunk()?;
     let whole = XxHash3_64::oneshot(&list) == listed && !parts.is_empty();
     whole.then_some((salt, anchor, parts, (at, list)))
-}
-
-fn number(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
 }
 
 /// Throws the segments of a journal away.

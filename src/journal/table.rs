@@ -85,6 +85,7 @@ impl Table {
                 Some(index) if index.is_ahead(&opened) => opened = replay::open(&dir, journal)?,
                 Some(index) => {
                     let (rest, seen) = (index.rest(&opened), index.seen());
+                    let is_whole = rest.from >= rest.to;
                     let live = Live::over(journal, index);
                     let mut table =
                         Table { journal, dir, opened, seen, against: None, live, witness: None, reread: false };
@@ -93,7 +94,7 @@ impl Table {
                         table.fall_back()?;
                     }
                     // What was added up on top of it holds only if it is still the same.
-                    if table.is_still() {
+                    if is_whole || table.is_still() {
                         table.against = audit::glance(&table.dir, journal, &table.opened, Some(&mut table.live));
                         return Ok(table);
                     }

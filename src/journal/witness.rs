@@ -25,7 +25,7 @@ use twox_hash::XxHash3_64;
 
 use super::Journal;
 use super::anchor::tail;
-use super::files::{self, DataDir, Window};
+use super::files::{self, DataDir, Window, half, word};
 use super::finding::Span;
 use super::index;
 use super::lock::Lock;
@@ -315,14 +315,6 @@ impl Identity {
         let whole = body.starts_with(MAGIC) && XxHash3_64::oneshot(body).to_le_bytes()[..] == *sum;
         whole.then(|| Identity { dev: word(body, 8), ino: word(body, 16), born: word(body, 24) })
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
-}
-
-fn half(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
 }
 
 /// The head of a block.

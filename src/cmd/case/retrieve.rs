@@ -89,11 +89,12 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
         explain: args.explain,
         fold: args.fold,
     };
-    let peeked = Bank::peek(&context.dir);
+    let weighted = args.rank == Ranking::Weighted;
+    let peeked = if weighted { None } else { Bank::peek(&context.dir) };
     let mut table = context.table(&JOURNAL, true)?;
-    let mut bank = match args.rank {
-        Ranking::Daemon => Bank::open(&context.dir, &mut table, peeked)?,
-        Ranking::Weighted => Bank::scanned(&context.dir, &mut table)?,
+    let mut bank = match weighted {
+        false => Bank::open(&context.dir, &mut table, peeked)?,
+        true => Bank::scanned(&context.dir, &mut table)?,
     };
     let mut answer = match asked.find(&mut bank, &mut table)? {
         Some(answer) => answer,
