@@ -44,6 +44,7 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -s h -l help -d 'Print hel
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -s V -l version -d 'Print version'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "case" -d 'How it turned out: record it, find precedents'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
@@ -438,6 +439,229 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "reuse" -d 'Say that cases were used again; each time counts one'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a case; this cannot be taken back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand case; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "store" -d 'Store a fact; print its id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "show" -d 'Show one fact in full, as it is now'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "list" -d 'List facts, the one stored last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "query" -d 'Find facts by words, entity, key, tenant and time'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "history" -d 'Every version of a fact, the oldest first, with what became of it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "delete" -d 'Delete a fact'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "validity" -d 'Say when a fact holds'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_seen_subcommand_from store show list query history delete supersede validity help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l entity -d 'What it is about' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l key -d 'Which of the entity\'s facts' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l value -d 'What is known' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l value-file -d 'Read the value from this file; - reads standard input' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l tenant -d 'Whose it is [default: default]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l confidence -d 'How sure it is [default: 1]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l horizon -d 'How long it is expected to hold [default: by the entity]' -r -f -a "volatile\t''
+medium\t''
+stable\t''
+none\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l actor -d 'Who stores it [default: the agent]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l source-receipt -d 'The receipt of the run it comes from' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l valid-from -d 'Since when it holds: an RFC 3339 time, or how long ago (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l valid-to -d 'Until when it holds' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l private -d 'For the agent alone'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l all-agents -d 'Take the entity as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l all-agents -d 'A private fact too, whoever it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l tenant -d 'Only facts of this tenant' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l entity -d 'Only facts about this entity' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l prefix -d 'Only facts whose entity begins with this' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l key -d 'Only facts with this key' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l sort -d 'The order' -r -f -a "stored\t'Last stored first, by the order of the journal'
+entity\t'By tenant, entity, key and version'
+id\t'By id'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l all-agents -d 'Private facts too, whoever they belong to, under their stored entities'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l all -d 'Superseded facts too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l deleted -d 'Superseded and deleted facts too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l reverse -d 'The other way round'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l tenant -d 'Only facts of this tenant' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l entity -d 'Only facts about this entity' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l prefix -d 'Only facts whose entity begins with this' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l key -d 'Only facts with this key' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l as-of -d 'Facts as they held at this RFC 3339 time, or this long ago (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l all-agents -d 'Private facts too, whoever they belong to, under their stored entities'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l all -d 'Superseded facts too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l all-words -d 'Every word must be there'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from query" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l tenant -d 'The tenant, with an entity' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l all-agents -d 'Private facts too, whoever they belong to, under their stored entities'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l all-agents -d 'A private fact too, whoever it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l by -d 'The fact that takes its place' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l all-agents -d 'A private fact too, whoever it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l clear -d 'None takes its place any more'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l from -d 'Since when it holds: an RFC 3339 time, how long ago (2h), or none' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l to -d 'Until when it holds: the same' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l all-agents -d 'A private fact too, whoever it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l clear -d 'It holds at any time'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "store" -d 'Store a fact; print its id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one fact in full, as it is now'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "list" -d 'List facts, the one stored last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "query" -d 'Find facts by words, entity, key, tenant and time'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "history" -d 'Every version of a fact, the oldest first, with what became of it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a fact'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "validity" -d 'Say when a fact holds'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -599,12 +823,13 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s q -l quiet -d 'N
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "put" -d 'Store a state under an id'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
@@ -620,6 +845,14 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "list" -d 'List cases, the one recorded last first'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "reuse" -d 'Say that cases were used again; each time counts one'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from case" -f -a "delete" -d 'Delete a case; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "store" -d 'Store a fact; print its id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "show" -d 'Show one fact in full, as it is now'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "list" -d 'List facts, the one stored last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "query" -d 'Find facts by words, entity, key, tenant and time'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "history" -d 'Every version of a fact, the oldest first, with what became of it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "delete" -d 'Delete a fact'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "validity" -d 'Say when a fact holds'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'

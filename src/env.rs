@@ -18,6 +18,11 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CRUXCTL_FORMAT", "the output format, where --format is not given"),
     ("CRUXCTL_DAMAGED_OK", "if 1, true, yes or on, as --damaged-ok"),
     ("CRUXCTL_MAX_STATE_BYTES", "the largest state that is written, where --max-state-bytes is not given"),
+    (
+        "CORECRUXD_ALWAYS_PRIVATE_PREFIXES",
+        "further prefixes of entities whose facts are private, separated by commas",
+    ),
+    ("CORECRUXD_SHARE_PREFIXES_OVERRIDE", "prefixes of entities whose facts are not private, though they would be"),
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
 ];

@@ -128,6 +128,10 @@ codes! {
     NoCase = No, "no.case";
     /// no case is like that text, or none that passes the filters
     NoMatch = No, "no.match";
+    /// no fact of that id, or none that these eyes see
+    NoFact = No, "no.fact";
+    /// no fact matches
+    NoFactMatch = No, "no.fact_match";
     /// no record at that line, offset or id
     NoRecord = No, "no.record";
     /// the command line is wrong
@@ -158,8 +162,14 @@ codes! {
     RefusedLoss = Refused, "refused.loss";
     /// the journal must be repaired before this
     RefusedDamage = Refused, "refused.damage";
-    /// this journal has no such operation
-    RefusedJournal = Refused, "refused.journal";
+    /// only the daemon writes facts of this entity
+    RefusedDaemonsOwn = Refused, "refused.daemons_own";
+    /// a consolidation stands for the fact, or the fact for others
+    RefusedConsolidated = Refused, "refused.consolidated";
+    /// facts of different tenants, a deleted one, or a circle of them
+    RefusedLink = Refused, "refused.link";
+    /// a legal hold may cover what a compaction would erase
+    RefusedHold = Refused, "refused.hold";
     /// another process holds the lock
     BusyLock = Busy, "busy.lock";
     /// the journal kept changing under the operation

@@ -11,6 +11,7 @@ mod crash;
 mod damage;
 mod docs;
 mod errors;
+mod facts;
 mod index;
 mod journal_verbs;
 mod law;

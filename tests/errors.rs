@@ -12,6 +12,22 @@ use crate::support::{Answer, World, session_line, tree, words};
 /// Codes that no test here gives, and why.
 const NOT_GIVEN: &[(Code, &str)] = &[(Code::RejectedEnvelope, "no verb of this build reads an envelope")];
 
+/// A `store` line of a fact.
+fn fact_line(id: &str, entity: &str) -> String {
+    format!(
+        "{{\"op\":\"store\",\"fact\":{{\"fact_id\":\"{id}\",\"entity\":\"{entity}\",\"key\":\"k\",\"value\":\"v\",\
+         \"confidence\":1,\"stored_at\":\"2026-01-01T00:00:00Z\",\"tokens\":1,\"deleted\":false}}}}\n"
+    )
+}
+
+/// The fact `f_1`, for which `f_c` stands.
+fn facts() -> World {
+    let canonical =
+        fact_line("f_c", "c").replace("{\"op\":\"store\",\"fact\":", "{\"op\":\"consolidate\",\"canonical\":");
+    let canonical = canonical.replace("}}\n", "},\"superseded_fact_ids\":[\"f_1\"],\"consolidated_at\":\"x\"}\n");
+    World::with("facts.jsonl", fact_line("f_1", "e") + &canonical)
+}
+
 /// For each code a test of its own, what the message must name, and a command that gives it.
 macro_rules! given {
     ($($test:ident: $code:ident, $names:literal, $give:expr;)+) => {
@@ -77,8 +93,24 @@ given! {
     a_compaction_of_a_damaged_journal_is_refused_damage: RefusedDamage, "sessions.jsonl", || {
         damaged().run(&words("journal compact sessions --json"))
     };
-    a_compaction_of_facts_is_refused_journal: RefusedJournal, "facts.jsonl", || {
-        World::new().run(&words("journal compact facts --json"))
+    a_fact_that_is_not_there_is_no_fact: NoFact, "f_none", || facts().run(&words("fact show f_none --json"));
+    a_question_that_no_fact_answers_is_no_fact_match: NoFactMatch, "no fact matches", || {
+        facts().run(&words("fact query nothing --json"))
+    };
+    a_fact_of_the_daemons_own_is_refused_daemons_own: RefusedDaemonsOwn, "__incident__::", || {
+        facts().run(&words("fact store --entity __incident__::x --key k --value v --json"))
+    };
+    a_source_of_a_consolidation_is_refused_consolidated: RefusedConsolidated, "f_c", || {
+        facts().run(&words("fact delete f_1 --json"))
+    };
+    a_circle_of_facts_is_refused_link: RefusedLink, "f_c", || {
+        facts().run(&words("fact supersede f_c --by f_1 --json"))
+    };
+    a_compaction_under_a_legal_hold_is_refused_hold: RefusedHold, "f_h", || {
+        let world = facts();
+        world.append("facts.jsonl", fact_line("f_h", "__legal_hold__::case") + &fact_line("f_2", "e"));
+        world.run(&words("fact delete f_2")).ends(0);
+        world.run(&words("journal compact facts --json"))
     };
     a_lock_that_is_held_is_busy_lock: BusyLock, "cruxctl/lock", || {
         let world = healthy();

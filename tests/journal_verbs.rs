@@ -312,21 +312,18 @@ fn a_second_compact_changes_nothing() {
 }
 
 #[test]
-fn compact_refuses_a_damaged_journal_and_the_facts_and_changes_nothing() {
+fn compact_refuses_a_damaged_journal_and_changes_nothing() {
     let world = damaged();
     world.write("cases.jsonl", "[]\n");
-    world.write("facts.jsonl", format!("{{\"op\":\"store\",\"fact\":{}}}\n", fact("f_1")));
+    world.write("facts.jsonl", format!("{{\"op\":\"store\",\"fact\":{}}}\n{{", fact("f_1")));
     let before = world.journals();
-    for journal in ["sessions", "cases"] {
+    for journal in ["sessions", "cases", "facts"] {
         for flags in [&["--json"][..], &["--json", "--dry-run"], &["--json", "--damaged-ok"]] {
             let answer = world.run(&[&["journal", "compact", journal][..], flags].concat());
             let error = answer.fails(Code::RefusedDamage);
             assert_eq!(error["hints"], json!([format!("cruxctl journal repair {journal}")]));
             assert!(answer.stdout.is_empty(), "{answer:?}");
         }
-    }
-    for flags in [&["--json"][..], &["--json", "--dry-run"]] {
-        world.run(&[&["journal", "compact", "facts"][..], flags].concat()).fails(Code::RefusedJournal);
     }
     assert_eq!(world.journals(), before);
 }

@@ -25,6 +25,13 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("case list", "", "id"),
     ("case reuse c_2 c_2", "", "id"),
     ("case delete c_2", "", "id"),
+    ("fact show f_2", "", "id"),
+    ("fact list --all --deleted --all-agents", "", "id"),
+    ("fact query words", "", "id"),
+    ("fact history f_2", "", "id"),
+    ("fact delete f_2", "", "id"),
+    ("fact supersede f_2 --by f_1", "", "id"),
+    ("fact validity f_2 --from 2026-01-01T00:00:00Z", "", "id"),
     ("journal check", "", "ids"),
     ("journal repair", "", ""),
     ("journal show sessions --id one", "", "line"),
@@ -33,7 +40,7 @@ const VERBS: &[(&str, &str, &str)] = &[
 ];
 
 /// Verbs whose answer is a file's text, whatever the format, or ids that are others each time.
-const TEXTS: &[&str] = &["completions", "man", "case record", "case import"];
+const TEXTS: &[&str] = &["completions", "man", "case record", "case import", "fact store"];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -66,7 +73,15 @@ fn journals() -> Vec<(&'static str, String)> {
         )
     };
     let cases = [case("c_1"), case("c_2"), "{\"op\":\"delete\",\"case_id\":\"c_1\"}\n".to_owned()].concat();
-    vec![("sessions.jsonl", sessions.join("\n") + "\n"), ("cases.jsonl", cases)]
+    let fact = |id: &str, entity: &str| {
+        format!(
+            "{{\"op\":\"store\",\"fact\":{{\"fact_id\":\"{id}\",\"tenant_hash\":\"t \",\"entity\":\"{entity}\",\"key\":\"k\",\
+             \"value\":\"words \\u001b]52;\",\"source_receipt\":\"r\u{202e}\",\"confidence\":0.9,\"stored_at\":\"2026-01-01T00:00:00Z\",\
+             \"tokens\":3,\"deleted\":false,\"valid_from\":\"2026-01-01T00:00:00Z\"}}}}\n"
+        )
+    };
+    let facts = [fact("f_1", "e"), fact("f_2", "e"), fact("f_3", "__agent::a\u{9b}::x")].concat();
+    vec![("sessions.jsonl", sessions.join("\n") + "\n"), ("cases.jsonl", cases), ("facts.jsonl", facts)]
 }
 
 /// Puts the directory back to what it was.
@@ -331,7 +346,8 @@ const FAILING: &[(&str, Code, &str)] = &[
     ("session get nope --damaged-ok", Code::NoSession, "nope"),
     ("session put nope --if-match zz", Code::UsageArguments, "zz"),
     ("session list --since never", Code::UsageArguments, "never"),
-    ("journal compact facts", Code::RefusedJournal, "facts.jsonl"),
+    ("fact show nope", Code::NoFact, "nope"),
+    ("fact query nothing", Code::NoFactMatch, "no fact"),
     ("journal compact sessions", Code::RefusedDamage, "sessions.jsonl"),
     ("journal repair --apply --max-loss-bytes 1", Code::RefusedLoss, "sessions.jsonl"),
     ("journal repair sessions --take 1", Code::NoRecord, "line 1"),
@@ -401,6 +417,7 @@ fn a_command_that_fails_leaves_no_half_of_a_document() {
     };
     FAILING.iter().for_each(|(line, ..)| whole(line));
     // The last of the journals is a folder.
+    fs::remove_file(world.dir().join("facts.jsonl")).unwrap();
     fs::create_dir(world.dir().join("facts.jsonl")).unwrap();
     ["journal check", "journal repair", "journal export facts"].into_iter().for_each(whole);
 }

@@ -969,6 +969,11 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "case delete c1",
         "case import cases",
         "case reuse c1 c1",
+        "fact store --entity e --key k --value v",
+        "fact delete f_1",
+        "fact supersede f_1 --by f_2",
+        "fact validity f_1 --to none",
+        "journal compact facts",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -978,13 +983,18 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     }
     let case = "{\"op\":\"record\",\"case\":{\"case_id\":\"c1\",\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\",\
                 \"success\":true,\"reward\":1.0,\"created_at\":\"2026-01-01T00:00:00Z\"}}\n";
+    let store_line = "{\"op\":\"store\",\"fact\":{\"fact_id\":\"f_0\",\"entity\":\"e\",\"key\":\"f_0\",\"value\":\"v\",\
+                        \"confidence\":1,\"stored_at\":\"2026-01-01T00:00:00Z\",\"tokens\":1,\"deleted\":false}}\n";
+    let erased = "{\"op\":\"delete\",\"fact_id\":\"f_0\",\"deleted_at\":\"x\"}\n";
     let with_both = || {
         let world = with_expired();
         world.write("cases.jsonl", case);
+        let fact = |id: &str| store_line.replace("f_0", id);
+        world.write("facts.jsonl", [fact("f_0"), fact("f_1"), fact("f_2"), erased.to_owned()].concat());
         fs::write(world.beside("cases"), "{\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\"}\n").unwrap();
         world
     };
-    let files = ["sessions.jsonl", "cases.jsonl", "cruxctl/reuse.jsonl"];
+    let files = ["sessions.jsonl", "cases.jsonl", "facts.jsonl", "cruxctl/reuse.jsonl"];
     let journals = |world: &World| files.map(|file| world.read(file));
     let world = with_both();
     let before = everything(&world.beside(""));
@@ -1010,7 +1020,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     fs::copy(world.beside("cases"), nowhere.beside("cases")).unwrap();
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
-        let wants_one = ["delete", "archive", "reuse"].iter().any(|verb| line.contains(verb));
+        let wants_one =
+            ["delete", "archive", "reuse", "supersede", "validity"].iter().any(|verb| line.contains(verb));
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");
         assert!(!nowhere.dir().exists(), "{line}");
     }

@@ -151,6 +151,55 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("Ids only", "cruxctl journal export facts --format id"),
         ],
     ),
+    ("cruxctl fact", &[("What is known about the canary?", "cruxctl fact query canary")]),
+    (
+        "cruxctl fact store",
+        &[
+            ("Store what is known", "cruxctl fact store --entity deploy:canary --key status --value green"),
+            (
+                "For one agent's eyes, for as long as it holds",
+                "cruxctl fact store --entity notes --key api --value slow --private --agent alice --valid-to 2026-12-31T00:00:00Z",
+            ),
+            ("From JSON", "echo '{\"entity\":\"e\",\"key\":\"k\",\"value\":\"v\"}' | cruxctl fact store"),
+        ],
+    ),
+    (
+        "cruxctl fact show",
+        &[("All that is said of one", "cruxctl fact show $(cruxctl fact list --limit 1 --format id)")],
+    ),
+    (
+        "cruxctl fact list",
+        &[
+            ("What an agent knows", "cruxctl fact list --agent alice"),
+            ("Everything, deleted facts and all agents' too", "cruxctl fact list --deleted --all-agents"),
+        ],
+    ),
+    (
+        "cruxctl fact query",
+        &[
+            ("By words", "cruxctl fact query canary rollout"),
+            (
+                "What was the status a week ago?",
+                "cruxctl fact query --entity deploy:canary --key status --as-of 7days",
+            ),
+        ],
+    ),
+    ("cruxctl fact history", &[("Every version", "cruxctl fact history deploy:canary status")]),
+    (
+        "cruxctl fact delete",
+        &[("Delete one", "cruxctl fact delete $(cruxctl fact query canary --limit 1 --format id)")],
+    ),
+    (
+        "cruxctl fact supersede",
+        &[
+            ("Another takes its place", "cruxctl fact supersede $OLD --by $NEW"),
+            ("None does any more", "cruxctl fact supersede $OLD --clear"),
+        ],
+    ),
+    (
+        "cruxctl fact validity",
+        &[("It holds until the end of the year", "cruxctl fact validity $ID --to 2026-12-31T00:00:00Z")],
+    ),
     (
         "cruxctl completions",
         &[("For bash", "cruxctl completions bash > ~/.local/share/bash-completion/completions/cruxctl")],

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use crate::error::{Code, Error, Result, plain};
 use crate::journal::json::{self, Squeeze};
 use crate::store::{scope, session};
@@ -101,14 +103,40 @@ pub fn piped(what: &str, hint: &str) -> Result<io::Stdin> {
 
 /// Reads all of standard input, at most `most` bytes. `what` it is and a `hint` are told where that is a terminal.
 pub fn document(what: &str, most: u64, hint: &str) -> Result<Vec<u8>> {
+    bytes(what, None, most, hint)
+}
+
+/// Reads all of a file, at most `most` bytes; without one, or where it is called `-`, of standard input.
+pub fn bytes(what: &str, file: Option<&Path>, most: u64, hint: &str) -> Result<Vec<u8>> {
     let mut text = Vec::new();
-    piped(&format!("{what} is"), hint)?.take(most + 1).read_to_end(&mut text).map_err(|error| {
-        Error::new(Code::EnvironmentStdin, format!("cannot read standard input: {}", plain(&error)))
-    })?;
+    match file.filter(|path| *path != Path::new("-")) {
+        Some(path) => {
+            let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
+            file.take(most + 1).read_to_end(&mut text).map_err(|e| Error::io("read", path, &e))?;
+        }
+        None => {
+            let stdin = piped(&format!("{what} is"), hint)?;
+            stdin.take(most + 1).read_to_end(&mut text).map_err(|error| {
+                Error::new(Code::EnvironmentStdin, format!("cannot read standard input: {}", plain(&error)))
+            })?;
+        }
+    }
     if text.len() as u64 > most {
         return Err(Error::new(Code::RefusedTooLarge, format!("{what} has more than {most} bytes")));
     }
     Ok(text)
+}
+
+/// A JSON object as what it is to be. `name`: where it comes from; `what` it is to be.
+pub fn parsed<T: DeserializeOwned>(text: &[u8], name: &str, what: &str) -> Result<T> {
+    let value = json::whole(text, 0);
+    if value.is_ok() && !text.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::new(Code::UsageDocument, format!("{name} is no JSON object")));
+    }
+    serde_json::from_slice(text).map_err(|error| match value {
+        Ok(_) => Error::new(Code::UsageDocument, format!("{name} is no {what}: {error}")),
+        Err(_) => Error::new(Code::UsageNotJson, format!("{name} is not one JSON value: {error}")),
+    })
 }
 
 /// A text as it comes in: bounded, whatever white space there is around and between its tokens.
@@ -210,19 +238,26 @@ pub fn check_agent(agent: &str) -> Result<()> {
 
 /// Refuses an id that may not be created. Ids that a journal holds are never refused.
 pub fn check_new_id(id: &str, all_agents: bool) -> Result<()> {
-    let why = if id.is_empty() {
+    let theirs = id.starts_with(scope::PREFIX) && !all_agents;
+    let belongs = format!("ids that begin with {} belong to agents: name the agent with --agent", scope::PREFIX);
+    check_new("id", id, theirs.then_some(belongs))
+}
+
+/// Refuses a text that may not name anything new. `what` it names; `why_else` it may not.
+pub fn check_new(what: &str, text: &str, why_else: Option<String>) -> Result<()> {
+    let why = if text.is_empty() {
         "it is empty".to_owned()
-    } else if id.len() > session::LONGEST_ID {
-        format!("it has {} bytes, and at most {} are allowed", id.len(), session::LONGEST_ID)
-    } else if id.chars().any(char::is_control) {
+    } else if text.len() > session::LONGEST_ID {
+        format!("it has {} bytes, and at most {} are allowed", text.len(), session::LONGEST_ID)
+    } else if text.chars().any(char::is_control) {
         "it holds a control character".to_owned()
-    } else if id.starts_with(scope::PREFIX) && !all_agents {
-        format!("ids that begin with {} belong to agents: name the agent with --agent", scope::PREFIX)
+    } else if let Some(why) = why_else {
+        why
     } else {
         return Ok(());
     };
-    let shown: String = id.chars().take(80).collect();
-    Err(Error::new(Code::UsageId, format!("{shown:?} cannot be a new id: {why}")))
+    let shown: String = text.chars().take(80).collect();
+    Err(Error::new(Code::UsageId, format!("{shown:?} cannot be a new {what}: {why}")))
 }
 
 #[cfg(test)]

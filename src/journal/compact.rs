@@ -1,5 +1,7 @@
-//! Compaction: a journal of nothing but its live records and the records of other versions.
+//! Compaction: a journal of nothing but its live records and the records of other versions. A journal whose records
+//! depend on each other says itself what is left of them.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use super::Journal;
@@ -10,7 +12,7 @@ use super::live::{IdKey, Live};
 use super::lock::Lock;
 use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
-use super::scan::{Item, Stretch};
+use super::scan::{Item, Record, Stretch};
 use super::split::event_id;
 use super::witness;
 use crate::error::{Code, Error, Result};
@@ -32,6 +34,30 @@ pub struct Compaction {
     pub carried_over: u64,
     /// Why the journal has no new witness.
     pub unkept: Option<Error>,
+}
+
+/// What a compaction writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// A record of the journal, as it is.
+    Kept(Span),
+    /// A record in the place of others, without its line end.
+    New(&'a [u8]),
+}
+
+/// How a journal whose records depend on each other is compacted. It reads the journal again, hands out what is left in
+/// its order, and says how many records are not kept. The records of unknown ops are kept without it: it gets those of
+/// known ones alone.
+pub type Rewrite = fn(&mut Live, &Opened, &Record<'_>, &mut Left<'_>) -> Result<()>;
+
+/// What is left of a journal, and what keeps it from being compacted.
+pub struct Left<'a> {
+    /// Takes the next record that is left.
+    pub keep: &'a mut dyn FnMut(Piece<'_>) -> Result<()>,
+    /// How many records are erased that were not live.
+    pub erased: u64,
+    /// Records that forbid erasing any: their ids.
+    pub holds: Vec<String>,
 }
 
 /// Refuses to compact a journal that is not what it was when it was validated: what is missing could not be told from
@@ -69,8 +95,11 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         return Ok(compaction);
     };
     let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, tag)?;
-    walk(&opened, journal, &mut |span| {
-        copy.copy(span)?;
+    walk(&opened, journal, &mut |piece| {
+        match piece {
+            Piece::Kept(span) => copy.copy(span)?,
+            Piece::New(line) => copy.write(line)?,
+        }
         copy.write(b"\n")
     })?;
     compaction.carried_over = copy.commit(&mut || ())?;
@@ -78,8 +107,8 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     Ok(compaction)
 }
 
-/// Yields the spans that stay, in order.
-fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result<()>) -> Result<Compaction> {
+/// Hands out what is left, in order.
+fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<Compaction> {
     let mut live = Live::new(journal);
     // Offsets of records that are read here and not by the daemon.
     let mut unread: HashSet<u64> = HashSet::new();
@@ -106,20 +135,52 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
     let mut compaction = Compaction { before_bytes: opened.len, live: live.live(), ..Compaction::default() };
-    let spans = live.spans().map_err(|e| Error::io("read", &opened.path, &e))?;
-    drop(live);
-    if !unread.is_empty() {
-        keeps_the_daemons_version(opened, journal, &unread, &spans)?;
-    }
-    let mut live = spans.iter().peekable();
-    let mut keep = |span: Span, compaction: &mut Compaction| {
-        compaction.after_bytes += span.len + 1;
-        keep(span)
+    let after = Cell::new(0);
+    let mut keep = |piece: Piece<'_>| {
+        let len = match piece {
+            Piece::Kept(span) => span.len,
+            Piece::New(line) => line.len() as u64,
+        };
+        after.set(after.get() + len + 1);
+        keep(piece)
     };
+    match journal.compacts {
+        None => {
+            let spans = live.spans().map_err(|e| Error::io("read", &opened.path, &e))?;
+            drop(live);
+            if !unread.is_empty() {
+                keeps_the_daemons_version(opened, journal, &unread, &spans)?;
+            }
+            live_records(opened, journal, &spans, &mut compaction, &mut keep)?;
+        }
+        Some(_) if !unread.is_empty() => {
+            let message = format!(
+                "the daemon cannot read {} records of {}, on which others may depend; nothing was changed",
+                unread.len(),
+                opened.path.display()
+            );
+            let hint = format!("cruxctl journal check {} --for-daemon", journal.name);
+            return Err(Error::new(Code::RefusedDamage, message).hint(hint));
+        }
+        Some(rewrite) => rewritten(opened, journal, live, rewrite, &mut compaction, &mut keep)?,
+    }
+    compaction.after_bytes = after.get();
+    Ok(compaction)
+}
+
+/// What is left where live records stay as they are, and no others.
+fn live_records(
+    opened: &Opened,
+    journal: &Journal,
+    spans: &[Span],
+    compaction: &mut Compaction,
+    keep: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut live = spans.iter().peekable();
     opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
         Item::Record(record) if live.peek() == Some(&&record.span) => {
             live.next();
-            keep(record.span, &mut compaction)
+            keep(Piece::Kept(record.span))
         }
         Item::Record(_) => {
             compaction.dropped += 1;
@@ -127,11 +188,54 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Span) -> Result
         }
         Item::Foreign { span, .. } => {
             compaction.foreign += 1;
-            keep(*span, &mut compaction)
+            keep(Piece::Kept(*span))
         }
         Item::Finding(..) | Item::LineEnd { .. } => Ok(()),
     })?;
-    Ok(compaction)
+    Ok(())
+}
+
+/// What is left where the journal says so itself.
+fn rewritten(
+    opened: &Opened,
+    journal: &Journal,
+    mut live: Live,
+    rewrite: Rewrite,
+    compaction: &mut Compaction,
+    keep: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+) -> Result<()> {
+    let (mut erased, mut holds) = (0, Vec::new());
+    opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
+        Item::Record(record) => {
+            let mut kept = 0;
+            let mut keep = |piece: Piece<'_>| {
+                kept += 1;
+                keep(piece)
+            };
+            let mut left = Left { keep: &mut keep, erased, holds: std::mem::take(&mut holds) };
+            rewrite(&mut live, opened, record, &mut left)?;
+            (erased, holds) = (left.erased, left.holds);
+            compaction.dropped += u64::from(kept == 0);
+            Ok(())
+        }
+        Item::Foreign { span, .. } => {
+            compaction.foreign += 1;
+            keep(Piece::Kept(*span))
+        }
+        Item::Finding(..) | Item::LineEnd { .. } => Ok(()),
+    })?;
+    if erased == 0 || holds.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "{} holds are in force in {} (such as {}), and compaction would erase {erased} deleted records that they may \
+         cover; nothing was changed",
+        holds.len(),
+        opened.path.display(),
+        holds[0]
+    );
+    Err(Error::new(Code::RefusedHold, message)
+        .hint(format!("cruxctl journal show {} --id {}", journal.name, holds[0])))
 }
 
 /// Refuses to drop an older version that is the newest one the daemon can read. `unread`: where records lie that it

@@ -27,7 +27,7 @@ use super::lock::Lock;
 use super::replay::{Opened, Seen};
 use super::scan::Stretch;
 
-const MAGIC: &[u8; 8] = b"CRUXIX04";
+const MAGIC: &[u8; 8] = b"CRUXIX05";
 /// Stands in the place of the magic while slots are changed. Where a process was killed then, it stays.
 const CHANGING: &[u8; 8] = b"CRUXIX--";
 const HEADER: usize = 4096;
@@ -50,6 +50,7 @@ const USED: u32 = 1;
 const LIVE: u32 = 2;
 const MARK: u32 = 4;
 const GONE: u32 = 8;
+const BESIDE: u32 = 16;
 
 /// What a header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -430,6 +431,7 @@ impl Slot {
             place: Place::of(Span { offset: word(bytes, 16), len: u64::from(half(bytes, 24)) }),
             live: state & LIVE != 0,
             mark: state & MARK != 0,
+            beside: state & BESIDE != 0,
             more: [word(bytes, 32), word(bytes, 40), word(bytes, 48)],
         };
         let slot = Slot { key: [word(bytes, 0), word(bytes, 8)], row: (state & GONE == 0).then_some(row) };
@@ -443,7 +445,8 @@ impl Slot {
     fn to_bytes(&self) -> [u8; WIDE] {
         let row = self.row.unwrap_or_default();
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
-        let state = USED | flag(row.live, LIVE) | flag(row.mark, MARK) | flag(self.row.is_none(), GONE);
+        let (live, mark, beside) = (flag(row.live, LIVE), flag(row.mark, MARK), flag(row.beside, BESIDE));
+        let state = USED | live | mark | beside | flag(self.row.is_none(), GONE);
         let span = row.place.span();
         let [a, b, c] = row.more;
         let mut bytes = [0; WIDE];

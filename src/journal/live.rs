@@ -161,6 +161,8 @@ pub struct Row {
     pub live: bool,
     /// A mark of the journal's rule.
     pub mark: bool,
+    /// Whether it is kept beside a record's row, and stands for none of its own.
+    pub beside: bool,
     /// Words of the journal's rule.
     pub more: [u64; 3],
 }
@@ -178,6 +180,7 @@ enum State {
     Row {
         live: bool,
         mark: bool,
+        beside: bool,
     },
     /// The index has it, and a later record has removed it.
     Removed,
@@ -263,9 +266,9 @@ impl Live {
     pub fn row(&mut self, key: IdKey) -> Option<Row> {
         let Some(slim) = self.rows.get(&key) else { return self.base_row(key) };
         match slim.state {
-            State::Row { live, mark } => {
+            State::Row { live, mark, beside } => {
                 let more = self.more.get(&key).copied().unwrap_or_default();
-                Some(Row { place: slim.place, live, mark, more })
+                Some(Row { place: slim.place, live, mark, beside, more })
             }
             State::Removed => None,
         }
@@ -283,7 +286,8 @@ impl Live {
 
     /// Keeps a row under a key, in the place of what is there.
     pub fn set(&mut self, key: IdKey, row: Row) {
-        let slim = Slim { place: row.place, state: State::Row { live: row.live, mark: row.mark } };
+        let slim =
+            Slim { place: row.place, state: State::Row { live: row.live, mark: row.mark, beside: row.beside } };
         let before = self.rows.insert(key, slim);
         self.forget(key, before);
         if row.more != [0; 3] {
@@ -392,9 +396,9 @@ impl Live {
     pub fn changes(&self) -> impl Iterator<Item = (IdKey, Option<Row>)> + '_ {
         self.rows.iter().map(|(key, slim)| match slim.state {
             State::Removed => (*key, None),
-            State::Row { live, mark } => {
+            State::Row { live, mark, beside } => {
                 let more = self.more.get(key).copied().unwrap_or_default();
-                (*key, Some(Row { place: slim.place, live, mark, more }))
+                (*key, Some(Row { place: slim.place, live, mark, beside, more }))
             }
         })
     }

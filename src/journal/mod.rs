@@ -52,6 +52,8 @@ pub struct Journal {
     pub rule: Rule,
     /// The id of a live record, from the bytes at its place.
     pub id_of: fn(&[u8]) -> Option<String>,
+    /// What a compaction leaves, where that is not just the live records as they are.
+    pub compacts: Option<compact::Rewrite>,
 }
 
 impl Journal {

@@ -8,7 +8,7 @@ use super::append::{self, Appended};
 use super::audit;
 use super::files::DataDir;
 use super::index::{self, Index};
-use super::live::Live;
+use super::live::{IdKey, Live, Row};
 use super::lock::Lock;
 use super::parallel::Met;
 use super::replay::{self, Opened, Seen};
@@ -176,23 +176,45 @@ impl Table {
 
     /// The record of a live id, and its place.
     pub fn get(&mut self, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
+        let known = self.known(id)?;
+        Ok(known.filter(|(row, _)| row.live).map(|(row, bytes)| (bytes, row.place.span())))
+    }
+
+    /// What is kept of an id, live or not, and its record.
+    pub fn known(&mut self, id: &str) -> Result<Option<(Row, Vec<u8>)>> {
+        let key = IdKey::of(id);
         if self.live.base().is_some() {
             // What an index says is held against the journal.
-            match self.live.get(id) {
-                Ok(None) => return Ok(None),
-                Ok(Some(span)) => {
-                    if let Ok(bytes) = self.opened.read(span)
+            let row = self.live.row(key);
+            match (row, self.live.check()) {
+                (None, Ok(())) => return Ok(None),
+                (Some(row), Ok(())) => {
+                    if let Ok(bytes) = self.opened.read(row.place.span())
                         && (self.journal.id_of)(&bytes).is_some_and(|own| own == id)
                     {
-                        return Ok(Some((bytes, span)));
+                        return Ok(Some((row, bytes)));
                     }
                 }
-                Err(_) => {}
+                (_, Err(_)) => {}
             }
             self.fall_back()?;
         }
-        let Some(span) = self.live.get(id).ok().flatten() else { return Ok(None) };
-        Ok(Some((self.opened.read(span)?, span)))
+        let Some(row) = self.live.row(key) else { return Ok(None) };
+        Ok(Some((row, self.opened.read(row.place.span())?)))
+    }
+
+    /// Every row that stands for a record, live or not, in the order of the file.
+    pub fn records(&mut self) -> Result<Vec<(IdKey, Row)>> {
+        let mut rows = match self.live.rows() {
+            Ok(rows) => rows,
+            Err(_) => {
+                self.fall_back()?;
+                self.live.rows().unwrap_or_default()
+            }
+        };
+        rows.retain(|(_, row)| !row.beside);
+        rows.sort_unstable_by_key(|(_, row)| row.place.span().offset);
+        Ok(rows)
     }
 
     /// The live records' places, in the order of the file.

@@ -48,6 +48,7 @@ pub static JOURNAL: Journal = Journal {
     shape: &SHAPE,
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
+    compacts: None,
 };
 
 /// A recorded case. Texts are the journal's.
@@ -173,11 +174,10 @@ pub fn delete_line(id: &str) -> Vec<u8> {
     serde_json::to_vec(&Delete { op: "delete", case_id: id }).unwrap_or_default()
 }
 
-/// The id of a new case, from 16 random bytes: `c_` and a version 4 UUID in 32 hex digits.
+/// The id of a new case, from 16 random bytes.
 #[must_use]
 pub fn new_id(random: [u8; 16]) -> String {
-    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    format!("c_{bits:032x}")
+    super::new_id("c_", random)
 }
 
 #[cfg(test)]

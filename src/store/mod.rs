@@ -7,8 +7,9 @@ pub mod scope;
 pub mod session;
 
 use crate::journal::Journal;
+use crate::journal::json;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{self, Daemon, Event};
+use crate::journal::shape::{self, Daemon, Event, Members};
 
 /// Every journal, in the order in which verbs name them: the daemon's, then our own.
 pub const JOURNALS: [&Journal; 4] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL];
@@ -54,4 +55,44 @@ const LINE_BY_LINE: Daemon = Daemon {
 /// No line of a journal without a length limit is too long.
 fn never(_: &Event<'_>) -> bool {
     false
+}
+
+/// Whether a text member is absent or can be written again as it is.
+fn is_exact(doc: &Members<'_>, name: &str) -> bool {
+    doc.raw(name).is_none_or(|raw| json::whole(raw, 0).is_ok_and(|(_, quirks)| quirks.none()))
+}
+
+/// The members of an object document that no version before this one knows.
+fn others(doc: &Members<'_>, object: &[u8]) -> String {
+    let mut out = String::new();
+    if object.first() != Some(&b'{') {
+        return out;
+    }
+    let mut cursor = json::Cursor::new(object);
+    cursor.open();
+    cursor.space();
+    while cursor.peek() == Some(b'"') {
+        let start = cursor.pos;
+        let Ok(name) = cursor.name() else { break };
+        let known = json::unescape(&object[name.start..name.end]);
+        if cursor.skip().is_err() {
+            break;
+        }
+        if !doc.names.iter().any(|member| member.name == known) {
+            out.push(',');
+            out.push_str(&String::from_utf8_lossy(&object[start..cursor.pos]));
+        }
+        cursor.space();
+        if cursor.peek() == Some(b',') {
+            cursor.pos += 1;
+            cursor.space();
+        }
+    }
+    out
+}
+
+/// A new id from 16 random bytes: a prefix and a version 4 UUID in 32 hex digits.
+fn new_id(prefix: &str, random: [u8; 16]) -> String {
+    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    format!("{prefix}{bits:032x}")
 }

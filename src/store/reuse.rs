@@ -42,6 +42,7 @@ pub static JOURNAL: Journal = Journal {
     shape: &SHAPE,
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
+    compacts: None,
 };
 
 /// The count in a `reuse` line; `None` where it is none.

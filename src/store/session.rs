@@ -6,10 +6,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
 use crate::journal::Journal;
-use crate::journal::json::{self, Squeeze};
+use crate::journal::json::Squeeze;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Members, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Need, Op, Shape, Type};
 
 /// The members of a session document, in the daemon's order.
 pub const SESSION: &[Member] = &[
@@ -47,6 +47,7 @@ pub static JOURNAL: Journal = Journal {
     shape: &SHAPE,
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
+    compacts: None,
 };
 
 /// Arrays and objects that are open around a state in its line.
@@ -99,8 +100,8 @@ impl<'a> Session<'a> {
             archived_at: time("archived_at"),
             archive_reason: doc.text("archive_reason"),
             actor: doc.text("actor"),
-            others: others(&doc, event.members.raw("session").unwrap_or_default()),
-            exact: ["session_id", "actor", "archive_reason"].iter().all(|name| is_exact(&doc, name)),
+            others: super::others(&doc, event.members.raw("session").unwrap_or_default()),
+            exact: ["session_id", "actor", "archive_reason"].iter().all(|name| super::is_exact(&doc, name)),
         })
     }
 
@@ -164,40 +165,6 @@ struct Tail<'a> {
     archive_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<&'a str>,
-}
-
-/// Whether a text member is absent or can be written again as it is.
-fn is_exact(doc: &Members<'_>, name: &str) -> bool {
-    doc.raw(name).is_none_or(|raw| json::whole(raw, 0).is_ok_and(|(_, quirks)| quirks.none()))
-}
-
-/// The members of an object document that no version before this one knows.
-fn others(doc: &Members<'_>, object: &[u8]) -> String {
-    let mut out = String::new();
-    if object.first() != Some(&b'{') {
-        return out;
-    }
-    let mut cursor = json::Cursor::new(object);
-    cursor.open();
-    cursor.space();
-    while cursor.peek() == Some(b'"') {
-        let start = cursor.pos;
-        let Ok(name) = cursor.name() else { break };
-        let known = json::unescape(&object[name.start..name.end]);
-        if cursor.skip().is_err() {
-            break;
-        }
-        if !doc.names.iter().any(|member| member.name == known) {
-            out.push(',');
-            out.push_str(&String::from_utf8_lossy(&object[start..cursor.pos]));
-        }
-        cursor.space();
-        if cursor.peek() == Some(b',') {
-            cursor.pos += 1;
-            cursor.space();
-        }
-    }
-    out
 }
 
 /// The `delete` line of a stored id, without its line end.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::journal::{append, json};
+use crate::journal::append;
 use crate::render::{Format, Group, Value};
 use crate::retrieve::Words;
 use crate::store::case::{self as cases, Case, JOURNAL};
@@ -85,17 +85,7 @@ fn best() -> f64 {
 impl Document {
     /// Reads a document; `name` is where it comes from.
     pub(super) fn read(text: &[u8], name: &str) -> Result<Document> {
-        let value = json::whole(text, 0);
-        if value.is_ok() && !text.trim_ascii_start().starts_with(b"{") {
-            return Err(Error::new(Code::UsageDocument, format!("{name} is no JSON object")));
-        }
-        serde_json::from_slice(text).map_err(|error| {
-            let (code, what) = match value {
-                Ok(_) => (Code::UsageDocument, "is no case"),
-                Err(_) => (Code::UsageNotJson, "is not one JSON value"),
-            };
-            Error::new(code, format!("{name} {what}: {error}"))
-        })
+        input::parsed(text, name, "case")
     }
 }
 

@@ -5,11 +5,10 @@ use clap::Args;
 use super::{Name, tell_carried_over};
 use crate::cmd::Context;
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::journal::lock::Lock;
 use crate::journal::{compact, replay};
 use crate::render::{Group, Value};
-use crate::store::fact;
 
 /// Arguments of `journal compact`.
 #[derive(Args, Debug)]
@@ -34,10 +33,6 @@ pub const COMPACTED: &[Group] = &[Group {
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
     let journal = args.journal.journal();
-    if std::ptr::eq(journal, &fact::JOURNAL) {
-        let message = "facts.jsonl is not compacted: its deletes, holds and consolidations have rules of their own";
-        return Err(Error::new(Code::RefusedJournal, message));
-    }
     let done = if args.dry_run || !context.has_dir()? {
         compact::plan(&context.dir, &replay::open(&context.dir, journal)?, journal)?
     } else {

@@ -57,8 +57,13 @@ pub enum Verb {
     Show(show::Show),
     /// Drop records that are no longer live; live records are kept byte for byte
     ///
-    /// Facts are left alone: their deletes, holds and consolidations have rules of their own. Stop the daemon first,
-    /// but for reuse, which it never reads. The history of a session or case ends here; no count is lost.
+    /// Of facts each that is not deleted is kept once, with the members that later events have changed as they are now;
+    /// so are supersessions and the sources of consolidations. Of a deleted fact only that it was deleted is kept: its
+    /// value is erased. As long as a legal hold is in force (a live fact whose entity begins with `__legal_hold__::`),
+    /// nothing is erased, and the compaction is refused.
+    ///
+    /// Stop the daemon first, but for reuse, which it never reads. The history of a session or case ends here; no count
+    /// is lost.
     Compact(compact::Compact),
     /// Print the live records, one JSON document a line
     Export(export::Export),

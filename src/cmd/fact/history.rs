@@ -1,0 +1,124 @@
+//! `cruxctl fact history`: every version of what is known, and what became of it.
+
+use clap::Args;
+
+use super::view::{Eyes, current, find};
+use crate::cmd::Context;
+use crate::error::{Code, Error, Result};
+use crate::journal::live::IdKey;
+use crate::journal::table::Table;
+use crate::render::{Group, Value};
+use crate::store::fact::current::{now, stamps};
+use crate::store::fact::rules::{self, Known};
+use crate::store::fact::{DEFAULT_TENANT, JOURNAL, privacy};
+use crate::store::scope::Scope;
+
+/// Arguments of `fact history`.
+#[derive(Args, Debug)]
+pub struct History {
+    /// The entity; or the id of one of the versions
+    #[arg(value_name = "ENTITY|ID")]
+    pub what: String,
+    /// The key, with an entity
+    #[arg(value_name = "KEY")]
+    pub key: Option<String>,
+    /// The tenant, with an entity
+    #[arg(long, value_name = "TENANT", requires = "key", default_value = DEFAULT_TENANT)]
+    pub tenant: String,
+    /// Private facts too, whoever they belong to, under their stored entities
+    #[arg(long)]
+    pub all_agents: bool,
+}
+
+/// What is said of each version.
+pub const VERSIONS: &[Group] = &[Group {
+    name: "versions",
+    one: "version",
+    columns: &[
+        "version",
+        "id",
+        "value",
+        "confidence",
+        "stored_at",
+        "actor",
+        "valid_from",
+        "valid_to",
+        "superseded_by",
+        "superseded_at",
+        "deleted",
+        "deleted_at",
+        "offset",
+    ],
+    shown: &["version", "id", "value", "confidence", "stored_at", "superseded_at", "deleted_at"],
+    blocks: false,
+}];
+
+/// The chains that these eyes may mean.
+fn chains(table: &mut Table, eyes: &Eyes, args: &History) -> Result<Vec<IdKey>> {
+    let Some(key) = &args.key else {
+        let (row, document) = find(table, eyes, &args.what)?;
+        let fact = current(table, row, &document)?.fact;
+        return Ok(vec![rules::chain(&fact.tenant, &fact.entity, &fact.key)]);
+    };
+    let mut chains = vec![rules::chain(&args.tenant, &args.what, key)];
+    // An agent calls its private entities by the names of others.
+    if let Scope::Agent(agent) = &eyes.scope {
+        chains.push(rules::chain(&args.tenant, &privacy::private_entity(agent, &args.what), key));
+    }
+    Ok(chains)
+}
+
+/// Runs the verb.
+pub fn run(context: &mut Context, args: &History) -> Result<()> {
+    let eyes = Eyes::of(context, args.all_agents)?;
+    let mut table = context.table(&JOURNAL, true)?;
+    let chains: Vec<u64> = chains(&mut table, &eyes, args)?.into_iter().map(IdKey::tag).collect();
+    let rows: Vec<_> =
+        table.records()?.into_iter().filter(|(_, row)| chains.contains(&Known::of(*row).chain)).collect();
+    let mut versions = Vec::new();
+    for (key, row) in rows {
+        let document = table.opened.read(row.place.span())?;
+        let Some(now) = now(&table.opened, &mut table.live, (key, row), &document)? else {
+            context.without_it(&JOURNAL, &mut table)?;
+            continue;
+        };
+        if eyes.see(&now.fact).is_some() {
+            versions.push((now.fact.version, key, row));
+        }
+    }
+    if versions.is_empty() {
+        let what = args.key.as_ref().map_or(String::new(), |key| format!(" with the key {key:?}"));
+        let message = format!("there is no fact about {:?}{what} in the tenant {:?}", args.what, args.tenant);
+        return Err(Error::new(Code::NoFact, message).hint("cruxctl fact list --all --deleted"));
+    }
+    // Among equals the order of the journal.
+    versions.sort_by_key(|(version, ..)| *version);
+    context.printer.begin("cruxctl.fact.history.v1", VERSIONS)?;
+    for (_, _, row) in versions {
+        if context.printer.gone() {
+            return Ok(());
+        }
+        let document = table.opened.read(row.place.span())?;
+        let now = current(&mut table, row, &document)?;
+        let fact = &now.fact;
+        let [superseded_at, deleted_at] = stamps(&table.opened, &now.events)?;
+        let offset = row.place.span().offset;
+        let cells = [
+            Value::Count(fact.version),
+            Value::text(&*fact.id),
+            Value::text(&*fact.value),
+            Value::single(fact.sureness()),
+            Value::Time(fact.stored_at),
+            Value::maybe(fact.actor.as_deref()),
+            Value::time(fact.valid_from),
+            Value::time(fact.valid_to),
+            Value::maybe(fact.superseded_by.as_deref()),
+            Value::time(superseded_at.filter(|_| fact.superseded_by.is_some())),
+            Value::Flag(fact.deleted),
+            Value::time(deleted_at.filter(|_| fact.deleted)),
+            Value::Count(offset),
+        ];
+        context.printer.row(0, &[&fact.id], &cells)?;
+    }
+    context.printer.end()
+}

@@ -1,0 +1,130 @@
+//! A fact with what later events have made of it, and the newest of a chain.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+
+use super::document::Fact;
+use super::rules::{self, Events, Known};
+use super::{SHAPE, id_of};
+use crate::error::Result;
+use crate::journal::live::{IdKey, Live, Place, Row};
+use crate::journal::read::{self, Reading};
+use crate::journal::replay::Opened;
+use crate::journal::shape::Event;
+use crate::journal::table::Table;
+
+/// A fact as it is now.
+#[derive(Clone, Debug)]
+pub struct Current<'d> {
+    /// Its document, with the members that events change as they are now.
+    pub fact: Fact<'d>,
+    /// Whether an active consolidation stands for it.
+    pub bound: bool,
+    /// The events that have changed it.
+    pub events: Events,
+    /// Whether its document still says all of it.
+    pub unchanged: bool,
+}
+
+/// The document of a fact's row as a fact as it is now; `None` where the journal does not have there what the row says.
+pub fn now<'d>(
+    opened: &Opened,
+    live: &mut Live,
+    (key, row): (IdKey, Row),
+    document: &'d [u8],
+) -> Result<Option<Current<'d>>> {
+    let Some(mut fact) = Fact::read(document) else { return Ok(None) };
+    let (known, events) = (Known::of(row), Events::of(live, key));
+    if IdKey::of(&fact.id) != key {
+        return Ok(None);
+    }
+    let says = (fact.supersedes.clone(), fact.superseded_by.clone(), fact.valid_from, fact.valid_to, fact.deleted);
+    fact.deleted = !known.live;
+    let own = fact.superseded_by.take();
+    fact.superseded_by = match known.superseded_by {
+        0 => None,
+        tag if own.as_ref().is_some_and(|id| IdKey::of(id).tag() == tag) => own,
+        tag => {
+            let by = with_event(opened, events.supersession, |event| by_whom(event).map(Cow::into_owned))?;
+            let Some(by) = by.filter(|by| IdKey::of(by).tag() == tag) else { return Ok(None) };
+            Some(by.into())
+        }
+    };
+    if events.validity.span().len > 0 {
+        let times = with_event(opened, events.validity, |event| {
+            let time = |name| event.members.time(name).map(|time| time.to_utc());
+            (event.op.name == "set_validity").then(|| (time("valid_from"), time("valid_to")))
+        })?;
+        let Some((from, to)) = times else { return Ok(None) };
+        (fact.valid_from, fact.valid_to) = (from, to);
+    }
+    // Links from one tenant to another do not count, nor versions of something else.
+    let mut row_of = |id: &str| live.row(IdKey::of(id)).map(Known::of);
+    if let Some(by) = &fact.superseded_by
+        && row_of(by).is_some_and(|by| by.tenant != known.tenant)
+    {
+        fact.superseded_by = None;
+    }
+    if let Some(before) = &fact.supersedes
+        && row_of(before).is_some_and(|before| before.chain != known.chain)
+    {
+        fact.supersedes = None;
+    }
+    if live.check().is_err() {
+        return Ok(None);
+    }
+    let is = (fact.supersedes.clone(), fact.superseded_by.clone(), fact.valid_from, fact.valid_to, fact.deleted);
+    Ok(Some(Current { fact, bound: known.bound, events, unchanged: says == is }))
+}
+
+/// Reads the event at a place, if one is there.
+fn with_event<T>(opened: &Opened, place: Place, take: impl FnOnce(&Event<'_>) -> Option<T>) -> Result<Option<T>> {
+    let line = opened.read(place.span())?;
+    let Reading::Event { event, .. } = read::read(&SHAPE, &line) else { return Ok(None) };
+    Ok(take(&event))
+}
+
+/// The fact that an event puts in the place of others.
+fn by_whom<'e>(event: &Event<'e>) -> Option<Cow<'e, str>> {
+    let members = &event.members;
+    let named = members.id("by_fact_id").or_else(|| members.id("canonical_fact_id"));
+    named.or_else(|| event.record.id("fact_id").filter(|_| event.op.name == "consolidate"))
+}
+
+/// When a fact was superseded and when it was deleted, as far as events say so.
+pub fn stamps(opened: &Opened, events: &Events) -> Result<[Option<DateTime<Utc>>; 2]> {
+    let at = |place: Place, names: &[&str]| {
+        with_event(opened, place, |event| {
+            names.iter().find_map(|name| event.members.time(name)).map(|time| time.to_utc())
+        })
+    };
+    Ok([
+        at(events.supersession, &["superseded_at", "consolidated_at", "recorded_at"])?,
+        at(events.deletion, &["deleted_at", "undone_at"])?,
+    ])
+}
+
+/// The live fact with the highest version of a chain, the last stored one among equals: its id and version.
+pub fn head(table: &mut Table, chain: IdKey) -> Result<Option<(String, u64)>> {
+    let Some((key, version)) = rules::newest(&mut table.live, chain) else { return Ok(None) };
+    let is_live = table.live.row(key).filter(|row| row.live);
+    if let Some(row) = is_live
+        && let Some(id) = id_of(&table.opened.read(row.place.span())?)
+    {
+        return if IdKey::of(&id) == key { Ok(Some((id, version))) } else { Err(table.distrust()) };
+    }
+    // The newest was deleted: which one is the next is found among all.
+    let mut head: Option<(String, u64)> = None;
+    for (_, row) in table.records()? {
+        if !row.live || Known::of(row).chain != chain.tag() {
+            continue;
+        }
+        let document = table.opened.read(row.place.span())?;
+        let Some(fact) = Fact::read(&document) else { return Err(table.distrust()) };
+        if head.as_ref().is_none_or(|(_, version)| fact.version >= *version) {
+            head = Some((fact.id.into_owned(), fact.version));
+        }
+    }
+    Ok(head)
+}

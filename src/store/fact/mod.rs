@@ -1,0 +1,178 @@
+//! `facts.jsonl`: what agents know. The first record of an id wins, a delete is soft, and consolidations bind facts
+//! to each other.
+//!
+//! The format is here; [`document`] is one fact, [`events`] the lines that are written, [`rules`] how the records add
+//! up, [`current`] a fact with what later events have made of it, and [`privacy`] whose eyes see it.
+
+pub mod compact;
+pub mod current;
+pub mod document;
+pub mod events;
+pub mod privacy;
+pub mod rules;
+
+use std::borrow::Cow;
+
+use crate::journal::Journal;
+use crate::journal::live::Rule;
+use crate::journal::read;
+use crate::journal::shape::{Daemon, Event, Member, Members, Need, Op, Shape, Type};
+
+const fn required(name: &'static str, ty: Type) -> Member {
+    Member { name, ty, need: Need::Required }
+}
+
+const fn optional(name: &'static str, ty: Type) -> Member {
+    Member { name, ty, need: Need::Optional }
+}
+
+const fn default(name: &'static str, ty: Type) -> Member {
+    Member { name, ty, need: Need::Default }
+}
+
+/// How long facts are expected to hold.
+pub const HORIZONS: [&str; 4] = ["volatile", "medium", "stable", "none"];
+
+/// The members of a fact, in the daemon's order.
+pub const FACT: &[Member] = &[
+    required("fact_id", Type::Text),
+    default("tenant_hash", Type::Text),
+    required("entity", Type::Text),
+    required("key", Type::Text),
+    required("value", Type::Text),
+    optional("source_receipt", Type::Text),
+    required("confidence", Type::Number),
+    required("stored_at", Type::Time),
+    required("tokens", Type::Natural(u64::MAX)),
+    required("deleted", Type::Bool),
+    default("version", Type::Natural(u64::MAX)),
+    optional("supersedes", Type::Text),
+    default("private", Type::Bool),
+    default("horizon_class", Type::Choice(&HORIZONS)),
+    optional("reverified_at", Type::Time),
+    optional("superseded_by", Type::Text),
+    optional("actor", Type::Text),
+    optional("valid_from", Type::Time),
+    optional("valid_to", Type::Time),
+    default("access_count", Type::Natural(u64::MAX)),
+    optional("last_accessed_at", Type::Time),
+];
+
+static SHAPE: Shape = Shape {
+    ops: &[
+        Op { name: "store", id: "fact_id", members: &[required("fact", Type::Record(FACT))] },
+        Op { name: "store_batch", id: "fact_id", members: &[required("facts", Type::Records(FACT))] },
+        Op {
+            name: "replace_latest",
+            id: "fact_id",
+            members: &[required("fact", Type::Record(FACT)), required("replaced_fact_ids", Type::Texts)],
+        },
+        Op {
+            name: "delete",
+            id: "fact_id",
+            members: &[required("fact_id", Type::Text), required("deleted_at", Type::Text)],
+        },
+        Op {
+            name: "supersede",
+            id: "fact_id",
+            members: &[
+                required("fact_id", Type::Text),
+                required("by_fact_id", Type::Text),
+                required("superseded_at", Type::Text),
+            ],
+        },
+        Op {
+            name: "clear_supersede",
+            id: "fact_id",
+            members: &[required("fact_id", Type::Text), required("cleared_at", Type::Text)],
+        },
+        Op {
+            name: "set_validity",
+            id: "fact_id",
+            members: &[
+                required("fact_id", Type::Text),
+                optional("valid_from", Type::Time),
+                optional("valid_to", Type::Time),
+                required("set_at", Type::Text),
+            ],
+        },
+        Op {
+            name: "consolidate",
+            id: "fact_id",
+            members: &[
+                required("canonical", Type::Record(FACT)),
+                required("superseded_fact_ids", Type::Texts),
+                required("consolidated_at", Type::Text),
+            ],
+        },
+        Op {
+            name: "consolidation_provenance",
+            id: "canonical_fact_id",
+            members: &[
+                required("canonical_fact_id", Type::Text),
+                required("source_fact_ids", Type::Texts),
+                required("tenant_hash", Type::Text),
+                required("recorded_at", Type::Text),
+            ],
+        },
+        Op {
+            name: "consolidate_undo",
+            id: "canonical_fact_id",
+            members: &[
+                required("canonical_fact_id", Type::Text),
+                required("restored_fact_ids", Type::Texts),
+                required("undone_at", Type::Text),
+            ],
+        },
+    ],
+    daemon: Some(Daemon {
+        trims_unicode: false,
+        stops_at_bad_utf8: false,
+        moves_tail_aside: true,
+        longest_line: Some(64 << 20),
+        skips_long: is_scan_record,
+    }),
+};
+
+/// The journal of facts.
+pub static JOURNAL: Journal = Journal {
+    name: "facts",
+    file: "facts.jsonl",
+    shape: &SHAPE,
+    rule: Rule::Own(rules::replay),
+    id_of,
+    compacts: Some(compact::rewrite),
+};
+
+/// The tenant of a fact that names none.
+pub const DEFAULT_TENANT: &str = "default";
+
+/// Entities whose facts with the key `content` replace each other.
+const LATEST_ONLY: [&str; 3] = ["__repo_registry__::", "__repo_scan__::", "__workspace_scan__::"];
+
+/// Whether a line above the length limit is one of those that the daemon skips instead of refusing to start.
+fn is_scan_record(event: &Event<'_>) -> bool {
+    event.op.name == "store" && is_latest_only(&event.record)
+}
+
+fn is_latest_only(fact: &Members<'_>) -> bool {
+    fact.text("entity").zip(fact.text("key")).is_some_and(|(entity, key)| replaces_earlier(&entity, &key))
+}
+
+/// Whether a fact of this entity and key removes the earlier ones.
+#[must_use]
+pub fn replaces_earlier(entity: &str, key: &str) -> bool {
+    key == "content" && LATEST_ONLY.iter().any(|prefix| entity.starts_with(prefix))
+}
+
+/// The id of a fact's own text.
+#[must_use]
+pub fn id_of(fact: &[u8]) -> Option<String> {
+    let members = read::read_record(FACT, fact)?;
+    members.id("fact_id").map(Cow::into_owned)
+}
+
+/// A fact's tenant: a blank one is the default one.
+fn tenant_of<'a>(fact: &Members<'a>) -> Cow<'a, str> {
+    fact.text("tenant_hash").filter(|tenant| !tenant.trim().is_empty()).unwrap_or(DEFAULT_TENANT.into())
+}
