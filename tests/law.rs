@@ -13,6 +13,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &["journal", "error"]),
     ("render", &["error"]),
     ("retrieve", &["error"]),
+    ("handoff", &["error"]),
 ];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -5,6 +5,7 @@
 pub mod case;
 pub mod docs;
 pub mod examples;
+pub mod handoff;
 pub mod input;
 pub mod journal;
 pub mod session;
@@ -86,6 +87,8 @@ pub enum Noun {
     Session(session::SessionArgs),
     /// How it turned out: record it, find precedents
     Case(case::CaseArgs),
+    /// What one agent hands over to another: mint, verify, look into
+    Handoff(handoff::HandoffArgs),
     /// The journals themselves: check, repair, show, compact, export
     Journal(journal::JournalArgs),
     /// Print a shell's completion script
@@ -117,6 +120,10 @@ fn parse_noun(argv: &[OsString]) -> Option<Cli> {
         "case" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
             Some(Cli { noun: Noun::Case(args), global })
+        }
+        "handoff" => {
+            let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
+            Some(Cli { noun: Noun::Handoff(args), global })
         }
         "journal" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
@@ -339,6 +346,7 @@ fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
     match noun {
         Noun::Session(args) => Ok(session::run(context, args)?),
         Noun::Case(args) => Ok(case::run(context, args)?),
+        Noun::Handoff(args) => Ok(handoff::run(context, args)?),
         Noun::Journal(args) => Ok(journal::run(context, args)?),
         Noun::Completions(args) => docs::completions(context, &args),
         Noun::Man(args) => docs::man(context, &args),
