@@ -131,12 +131,12 @@ mod tests {
     fn one_line_end_is_trimmed_in_files_and_none_in_a_variable() {
         let key = |bytes: &[u8]| file(bytes).unwrap().mac_key().key_id();
         assert!(
-            key(b"golden-secret") == key(b"golden-secret\n") && key(b"golden-secret") == key(b"golden-secret\r\n")
+            key(b"shared-secret") == key(b"shared-secret\n") && key(b"shared-secret") == key(b"shared-secret\r\n")
         );
-        let others = [&b"golden-secret\n\n"[..], b"golden-secret\r", b" golden-secret", b"golden-secret\n\r"];
-        assert!(others.iter().all(|other| key(other) != key(b"golden-secret")));
-        let variable = Secret::from_variable(Zeroizing::new(b"golden-secret\n".to_vec()), "v").unwrap();
-        assert_ne!(variable.mac_key().key_id(), key(b"golden-secret\n"));
+        let others = [&b"shared-secret\n\n"[..], b"shared-secret\r", b" shared-secret", b"shared-secret\n\r"];
+        assert!(others.iter().all(|other| key(other) != key(b"shared-secret")));
+        let variable = Secret::from_variable(Zeroizing::new(b"shared-secret\n".to_vec()), "v").unwrap();
+        assert_ne!(variable.mac_key().key_id(), key(b"shared-secret\n"));
         key(b"\xff\xfe no text");
     }
 
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn nothing_prints_a_secret() {
-        let secret = file(b"golden-secret").unwrap();
+        let secret = file(b"shared-secret").unwrap();
         let shown = format!("{secret:?} {:?}", secret.mac_key());
-        assert!(!shown.contains("golden"), "{shown}");
+        assert!(!shown.contains("shared"), "{shown}");
         assert!(!shown.contains(&hex(&*secret.mac_key().0)[..8]), "{shown}");
     }
 
