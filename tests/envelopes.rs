@@ -675,6 +675,25 @@ fn every_line_of_an_inspection_says_that_nothing_is_proven() {
 }
 
 #[test]
+fn a_payload_above_sixty_four_mebibytes_is_not_minted_and_a_full_disk_is_told() {
+    let world = world();
+    let record = "{\"op\":\"store\",\"session\":{\"session_id\":\"s\",\"state\":\"";
+    let rest = "\",\"updated_at\":\"2026-01-01T00:00:00Z\",\"total_tokens\":1,\"archived\":false}}\n";
+    let state = "x".repeat((64 << 20) - record.len() - rest.len());
+    fs::create_dir(world.dir()).unwrap();
+    world.write("sessions.jsonl", [record, &state, rest].concat());
+    world.run(&words("handoff create s --key-file key --json")).fails(Code::RefusedTooLarge);
+    world.write("sessions.jsonl", session_line("s", "1") + "\n");
+    world.forget();
+    fs::write(world.beside("env"), envelope(PACKAGE)).unwrap();
+    for line in ["verify env --key-file key", "create s --key-file key", "inspect env", "keygen new"] {
+        let answer = world.shell(&format!("cruxctl handoff {line} --json > /dev/full"));
+        answer.fails(Code::EnvironmentStdout);
+    }
+    world.shell("cruxctl handoff verify env --key-file key >&-").ends(7);
+}
+
+#[test]
 fn an_envelope_is_the_same_document_in_every_format_and_talk_says_what_it_is() {
     let world = world();
     world.put("s", "1");

@@ -342,7 +342,7 @@ fn the_trust_list_is_a_journal_like_others() {
     trust(&world, "add bob bob.pub").ends(0);
     trust(&world, "remove bob").ends(0);
     assert!(names(&world).contains(&"trust".to_owned()));
-    assert_eq!(world.live_ids("trust"), [key.clone()]);
+    assert_eq!(world.live_ids("trust"), [&*key]);
     let shown = world.run(&["journal", "show", "trust", "--id", &key]).ends(0).text();
     assert!(shown.contains("alice") && !shown.contains("bob"), "{shown}");
     world.run(&words("journal compact trust")).ends(0);
@@ -363,6 +363,18 @@ fn a_damaged_trust_list_trusts_nobody_and_stops_no_other_key() {
     world.run_with(&words("handoff verify --key-file key"), &mac).ends(0);
     world.run_with(&words("handoff verify --trusted alice=alice.pub"), &alice).ends(0);
     trust(&world, "list").ends(3);
+    // A list that cannot be read stops no other key, either.
+    let journal = world.dir().join("cruxctl/trust.jsonl");
+    let blind = |args: &str, envelope: &[u8]| {
+        fs::write(world.beside("envelope"), envelope).unwrap();
+        let inject = format!("strace -qq -o /dev/null -P '{}' -e inject=openat:error=EACCES", journal.display());
+        world.shell(&format!("{inject} cruxctl handoff verify {args} envelope --json"))
+    };
+    if !strace_is_waived() {
+        blind("--key-file key", &mac).ends(0);
+        blind("--key-file key", &alice).fails(Code::EnvironmentPermission);
+        blind("", &alice).fails(Code::EnvironmentPermission);
+    }
     world.run(&words("journal repair trust --apply")).ends(0);
     world.run_with(&words("handoff verify"), &alice).ends(0);
 }

@@ -77,6 +77,15 @@ fn only_env_reads_the_surroundings_and_only_render_prints() {
 }
 
 #[test]
+fn what_is_pure_touches_no_file_and_starts_nothing() {
+    for (module, path, text) in modules().into_iter().filter(|(module, ..)| module == "handoff") {
+        for word in ["std::fs", "std::io", "std::process", "std::thread", "std::time"] {
+            assert!(!text.contains(word), "{path:?} has {word}, and {module} is pure");
+        }
+    }
+}
+
+#[test]
 fn every_test_file_is_listed() {
     let list = fs::read_to_string(tree("tests/all.rs")).unwrap();
     for entry in fs::read_dir(tree("tests")).unwrap().flatten() {

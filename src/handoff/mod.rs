@@ -19,12 +19,11 @@ pub mod verify;
 pub const STRICTER: &[(&str, &str)] = &[
     ("a member twice, in the envelope or anywhere in the payload", "readers differ in which of the two they take"),
     ("an envelope, package or fact written as a JSON array", "nobody mints one"),
-    ("bytes behind the envelope, also a second envelope or a NUL", "only one of them would be what was verified"),
-    ("a content hash in upper case", "the daemon writes lower case, and compares texts"),
     ("a created_at that is no RFC 3339 time", "the daemon never looks at it; here --max-age needs it"),
     ("an expires_at that has passed, or is no RFC 3339 time", "the daemon knows no expiry"),
     ("a handoff_id or key_id that is no text", "the daemon ignores these members"),
-    ("a fact that is no fact of a journal, or whose confidence no 32-bit float holds", "it could not be stored"),
+    ("a fact whose confidence no 32-bit float holds", "the daemon would store it, and lose it at its next start"),
+    ("an input above --max-bytes", "the daemon reads whatever comes"),
     ("a secret that is empty or only white space", "it would be no secret"),
     ("an agent that has no right to its name (ed25519)", "the daemon knows only the secret that everybody shares"),
 ];

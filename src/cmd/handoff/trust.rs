@@ -86,20 +86,26 @@ pub fn run(context: &mut Context, args: TrustArgs) -> Result<()> {
     }
 }
 
-/// The trusted keys, for holding an envelope against them. A damaged list is none: a key that was removed may be in it;
-/// then it is said why.
-pub(super) fn trusted(context: &mut Context) -> Result<(Vec<Trusted>, Option<Error>)> {
+/// The trusted keys, for holding an envelope against them. A list that cannot be read, or is damaged, is none: a key
+/// that was removed may be in it. Then it is said why; other keys count all the same.
+pub(super) fn trusted(context: &mut Context) -> (Vec<Trusted>, Option<Error>) {
+    match readable(context) {
+        Ok(keys) => (keys, None),
+        Err(doubt) => (Vec::new(), Some(doubt)),
+    }
+}
+
+fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
     if !context.dir.has(&JOURNAL).map_err(|e| Error::io("look at", &context.dir.journal(&JOURNAL), &e))? {
-        return Ok((Vec::new(), None));
+        return Ok(Vec::new());
     }
     let mut table = context.table(&JOURNAL, false)?;
     let entries = if table.is_damaged() { Vec::new() } else { entries(context, &mut table)? };
     if table.is_damaged() {
         let message = format!("{} is damaged: a key that was removed may still be in it", JOURNAL.file);
-        let doubt = Error::new(Code::RefusedDamage, message)
+        return Err(Error::new(Code::RefusedDamage, message)
             .hint("cruxctl journal check trust")
-            .hint("name the keys instead: --trusted AGENT=KEY.pub");
-        return Ok((Vec::new(), Some(doubt)));
+            .hint("name the keys instead: --trusted AGENT=KEY.pub"));
     }
     let mut keys = Vec::new();
     for entry in entries {
@@ -111,7 +117,7 @@ pub(super) fn trusted(context: &mut Context) -> Result<(Vec<Trusted>, Option<Err
             }
         }
     }
-    Ok((keys, None))
+    Ok(keys)
 }
 
 /// Every entry, by agent.
