@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use cruxctl::error::Code;
 use cruxctl::handoff::keys::{MacKey, Secret};
-use cruxctl::handoff::verify::{Keys, prove};
+use cruxctl::handoff::verify::{Conditions, Keys, prove};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, World, session_line, tree, words};
@@ -211,6 +211,41 @@ fn no_bit_can_be_flipped_and_nothing_can_be_cut_off() {
         check(&text[..len], len % 83 == 0);
         check(&text[text.len() - len..], false);
     }
+}
+
+#[test]
+fn whatever_a_minter_with_the_secret_writes_is_read_or_rejected() {
+    let fact = "{\"fact_id\":\"f\",\"entity\":\"e\",\"key\":\"k\",\"value\":\"\",\"confidence\":1,\"tokens\":0,\"deleted\":false,\
+                \"stored_at\":\"2026-01-01T00:00:00Z\",\"private\":true,\"valid_to\":\"+262142-01-01T00:00:00Z\"}";
+    let whole =
+        with("\"expires_at\":\"9999-12-31T23:59:60Z\",\"task_record\":{\"sources\":[\"x\"]},\"work_ids\":[\"w\"]")
+            .replace("[]", &format!("[{fact}]"))
+            .replace("2026-07-01T12:00:00+00:00", "0000-01-01T00:00:00+23:59");
+    let keys = Keys { macs: vec![key(SECRET)], agents: Vec::new() };
+    let mut taken = 0;
+    let mut judge = |payload: &[u8]| {
+        let proven = prove(envelope(payload).as_bytes(), &keys, None).unwrap();
+        let now = "2026-07-01T12:00:00Z".parse().unwrap();
+        let conditions = Conditions { now, receiver: Some("bob"), max_age: None };
+        match proven.judge(&conditions) {
+            Ok(verified) => {
+                assert_eq!(verified.payload, payload);
+                taken += 1;
+            }
+            Err(error) => assert_eq!(error.status(), 4, "{error:?}"),
+        }
+    };
+    judge(whole.as_bytes());
+    for bit in 0..8 * whole.len() {
+        let mut payload = whole.clone().into_bytes();
+        payload[bit / 8] ^= 1 << (bit % 8);
+        judge(&payload);
+    }
+    for at in 0..whole.len() {
+        judge(&whole.as_bytes()[..at]);
+        judge([&whole.as_bytes()[..at], b"[{\"a\":1e400,", &whole.as_bytes()[at..]].concat().as_slice());
+    }
+    assert!(taken > 100, "{taken}");
 }
 
 #[test]
@@ -538,7 +573,12 @@ fn a_mint_that_fails_gives_nothing_to_verify_and_a_pipe_tells() {
 #[test]
 fn a_document_that_nobody_vouches_for_is_told_apart_from_a_broken_envelope() {
     let world = world();
-    for text in ["{}", "{\"version\":\"handoff-v2\",\"summary\":\"all verified\"}", "{\"payload_b64\":\"e30=\"}"] {
+    for text in [
+        "{}",
+        "{\"version\":\"handoff-v2\",\"content\":\"x\",\"result\":1}",
+        "{\"version\":\"handoff-v2\",\"summary\":\"all verified\"}",
+        "{\"payload_b64\":\"e30=\"}",
+    ] {
         rejected(&verify(&world, "", text), Code::RejectedUnsigned);
     }
     let good = parts(PACKAGE.as_bytes(), SECRET);
@@ -582,11 +622,13 @@ fn the_answer_of_an_mcp_tool_is_unwrapped_where_that_is_asked_for() {
         json!({"content": [text("")]}),
         json!({"content": [{"type": "text", "text": 1}]}),
         json!({"content": "x"}),
+        json!({"content": [text(&good)], "x": {"verified": 1}}).to_string().replace("1}", "1,\"verified\":2}").into(),
         json!({"jsonrpc": "2.0", "error": {"code": -32603, "message": "not verified"}}),
         json!([good]),
         serde_json::from_str(&good).unwrap(),
     ] {
-        rejected(&verify(&world, "--from-mcp", bad.to_string()), Code::RejectedMalformed);
+        let bad = bad.as_str().map_or_else(|| bad.to_string(), str::to_owned);
+        rejected(&verify(&world, "--from-mcp", bad), Code::RejectedMalformed);
     }
 }
 

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{shown, strict};
+use super::{shown, strict, without_the_word};
 use crate::error::{Code, Error, Result};
 
 /// The members of an envelope, in the daemon's order.
@@ -55,7 +55,8 @@ impl<'t> Envelope<'t> {
     pub fn read(text: &'t [u8]) -> Result<Envelope<'t>> {
         let members = object(text)?;
         let has = |name: &str| member(&members, name).is_some();
-        if !MEMBERS.into_iter().any(has) && ["content", "jsonrpc", "result"].into_iter().any(has) {
+        let answers = has("jsonrpc") || member(&members, "content").is_some_and(|list| list.get().starts_with('['));
+        if answers && !MEMBERS.into_iter().any(has) {
             return Err(
                 malformed("it looks like the answer of an MCP tool").hint("take the envelope out of it: --from-mcp")
             );
@@ -133,6 +134,10 @@ pub fn mint(payload: &[u8], signature: &[u8], algorithm: &str) -> String {
 
 /// The text of an MCP tool's answer, `{"content":[{"type":"text","text":"…"}]}`, perhaps inside a JSON-RPC response.
 pub fn from_mcp(answer: &[u8]) -> Result<String> {
+    unwrapped(answer).map_err(without_the_word)
+}
+
+fn unwrapped(answer: &[u8]) -> Result<String> {
     let mut members = object(answer)?;
     if let Some(result) = member(&members, "result") {
         members = strict::members(result.get()).ok_or_else(|| malformed("the result is no object"))?;

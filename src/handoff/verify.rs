@@ -9,8 +9,8 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use super::envelope::Envelope;
 use super::keys::{MAC, MacKey};
 use super::package::Package;
-use super::shown;
 use super::signature::{self, ED25519, PublicKey};
+use super::{shown, without_the_word};
 use crate::error::{Code, Error, Result};
 
 /// How far two clocks may differ.
@@ -207,14 +207,6 @@ impl Proven {
             early,
         })
     }
-}
-
-/// Whoever looks for the word that says that all is well must not find it in a failure, in an envelope's own words.
-fn without_the_word(mut error: Error) -> Error {
-    while let Some(at) = error.message.to_ascii_lowercase().find("verified") {
-        error.message.replace_range(at..at + "verified".len(), "v…");
-    }
-    error
 }
 
 fn check_agents(package: &Package<'_>, by: &By, receiver: Option<&str>) -> Result<()> {

@@ -117,7 +117,7 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
             format!("the payload would have {} bytes; the most that is minted is {LONGEST_PAYLOAD}", payload.len());
         return Err(Error::new(Code::RefusedTooLarge, message));
     }
-    tell_minted(&mut context.printer, args, &build);
+    tell_minted(&mut context.printer, args, &build, payload.len());
     if args.dry_run {
         return Ok(());
     }
@@ -179,7 +179,7 @@ fn unbuilt(session: &str, fault: Fault) -> Error {
     Error::new(Code::RefusedDaemonUnreadable, message)
 }
 
-fn tell_minted(printer: &mut Printer, args: &Create, build: &Build<'_>) {
+fn tell_minted(printer: &mut Printer, args: &Create, build: &Build<'_>, bytes: usize) {
     let whom = match &args.target {
         Some(target) => format!("agent {target:?}"),
         None => "whoever can verify it".to_owned(),
@@ -190,7 +190,7 @@ fn tell_minted(printer: &mut Printer, args: &Create, build: &Build<'_>) {
     };
     let verb = if args.dry_run { "would mint" } else { "minted" };
     let text = format!(
-        "{verb} handoff {} of session {:?} for {whom}: {until}, key id {}",
+        "{verb} handoff {} of session {:?} for {whom}: {until}, key id {}, {bytes} bytes",
         build.handoff_id, args.session, build.key_id
     );
     printer.note(&text);
