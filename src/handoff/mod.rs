@@ -4,8 +4,9 @@
 //! In reading order: [`strict`] reads JSON as the daemon does and takes no member twice; [`envelope`] is the outer
 //! document, with bytes and what vouches for them; [`keys`] are secrets and the daemon's MAC, [`signature`] is ed25519,
 //! which tells one agent from another; [`mod@verify`] holds an envelope against keys, and only then [`package`] and
-//! [`fact`] say what the bytes mean; [`task`] is the record of a task that goes along.
+//! [`fact`] say what the bytes mean; [`build`] makes such bytes; [`task`] is the record of a task that goes along.
 
+pub mod build;
 pub mod envelope;
 pub mod fact;
 pub mod keys;

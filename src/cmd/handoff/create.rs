@@ -11,9 +11,9 @@ use crate::cmd::session::view;
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::handoff::build::{self, Build};
 use crate::handoff::envelope;
 use crate::handoff::keys::MAC;
-use crate::handoff::package::{self, Build};
 use crate::handoff::signature::ED25519;
 use crate::handoff::strict::Fault;
 use crate::handoff::task::TaskRecord;
@@ -92,7 +92,7 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     }
     let state = session.as_ref().map(|session| std::str::from_utf8(session.state)).transpose();
     let state = state.map_err(|_| table.distrust())?;
-    let handoff_id = package::new_id(env::random()?);
+    let handoff_id = build::new_id(env::random()?);
     let key_id = match &key {
         Minting::Mac(secret) => secret.mac_key().key_id(),
         Minting::Signature(key) => key.public().key_id(),
