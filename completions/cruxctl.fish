@@ -45,6 +45,7 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -s V -l version -d 'Print 
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "case" -d 'How it turned out: record it, find precedents'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "handoff" -d 'What one agent hands over to another: mint, verify, look into'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
@@ -662,6 +663,146 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "validity" -d 'Say when a fact holds'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "trust" -d 'Which agents\' signatures are trusted'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l target -d 'Only this agent may take it' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l message -d 'What the receiver is to know' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l task-record -d 'A JSON document with any of requester, desired_outcome, sources, acceptance_criteria, boundaries, blocker_rule' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l work-id -d 'The id of work that goes along, beside what the state names; may be given more than once' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l ttl -d 'How long it may be taken, at most 90days' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l key-file -d 'The file with the secret [default: $CRUX_MCP_HANDOFF_SECRET]' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l sign-key -d 'Sign with this private ed25519 key instead: only cruxctl verifies that' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l no-expiry -d 'It may be taken for ever'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l allow-missing -d 'Mint an envelope without a state where there is no such session'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l dry-run -d 'Say what would be minted, and mint nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l max-bytes -d 'The longest input that is read' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l key-file -d 'A file with the secret; given more than once, all are tried [default: $CRUX_MCP_HANDOFF_SECRET]' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l trusted -d 'An agent and its public key; may be given more than once [default: as `handoff trust list` has them]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l require -d 'Take only this kind of envelope' -r -f -a "ed25519\t'Signed by an agent'
+mac\t'With a MAC of a shared secret'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l max-age -d 'Take no envelope that was made longer ago than this, for example 2h' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l from-mcp -d 'Take the envelope out of the answer of an MCP tool'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l raw -d 'Exact bytes on a terminal too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l max-bytes -d 'The longest input that is read' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l from-mcp -d 'Take the envelope out of the answer of an MCP tool'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l ed25519 -d 'A pair of keys to sign and to verify with'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from keygen" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -f -a "add" -d 'Trust an agent\'s public key'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -f -a "list" -d 'List the trusted keys, by agent'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -f -a "remove" -d 'Trust a key no longer, or none of an agent\'s'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "trust" -d 'Which agents\' signatures are trusted'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -823,13 +964,14 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s q -l quiet -d 'N
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "session" -d 'What agents are doing: opaque JSON states by id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "handoff" -d 'What one agent hands over to another: mint, verify, look into'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "put" -d 'Store a state under an id'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
@@ -853,6 +995,11 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "delete" -d 'Delete a fact'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "validity" -d 'Say when a fact holds'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "trust" -d 'Which agents\' signatures are trusted'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'

@@ -1,6 +1,8 @@
 //! The only reader of environment, clock and randomness.
 
 use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -23,6 +25,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "further prefixes of entities whose facts are private, separated by commas",
     ),
     ("CORECRUXD_SHARE_PREFIXES_OVERRIDE", "prefixes of entities whose facts are not private, though they would be"),
+    ("CRUX_MCP_HANDOFF_SECRET", "the secret of handoffs, as it is, where --key-file is not given; the daemon's name"),
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
 ];
@@ -74,6 +77,12 @@ pub fn var(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
+/// A variable's bytes as they are; an empty one is there, and empty.
+#[must_use]
+pub fn bytes(name: &str) -> Option<Vec<u8>> {
+    env::var_os(name).map(OsString::into_vec)
+}
+
 /// A variable that holds a path.
 #[must_use]
 pub fn path(name: &str) -> Option<PathBuf> {
@@ -114,8 +123,13 @@ pub fn boot_id() -> Option<[u8; 16]> {
 /// Sixteen random bytes.
 pub fn random() -> Result<[u8; 16]> {
     let mut bytes = [0; 16];
-    SysRng.try_fill_bytes(&mut bytes).map_err(no_random)?;
+    fill_random(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Fills a place with random bytes of the operating system: whoever keeps a secret there knows where it is.
+pub fn fill_random(bytes: &mut [u8]) -> Result<()> {
+    SysRng.try_fill_bytes(bytes).map_err(no_random)
 }
 
 fn no_random(error: impl std::error::Error + Send + Sync + 'static) -> Error {

@@ -87,7 +87,7 @@ impl Kind {
             Kind::Rejected => "an envelope failed verification",
             Kind::Refused => "a rule says no: a limit, a compare-and-set, an expired session",
             Kind::Busy => "the lock was not had in time: retry",
-            Kind::Environment => "I/O, permission, disk full, lock not supported",
+            Kind::Environment => "I/O, permission, disk full, no key, lock not supported",
             Kind::Unknown => "a write may or may not be on disk",
         }
     }
@@ -134,6 +134,8 @@ codes! {
     NoFactMatch = No, "no.fact_match";
     /// no record at that line, offset or id
     NoRecord = No, "no.record";
+    /// no trusted key of that id or agent
+    NoKey = No, "no.key";
     /// the command line is wrong
     UsageArguments = Usage, "usage.arguments";
     /// the input is not one JSON value
@@ -142,17 +144,37 @@ codes! {
     UsageDocument = Usage, "usage.document";
     /// an id or agent that may not be created
     UsageId = Usage, "usage.id";
+    /// a key of another kind than is wanted, or no key at all
+    UsageKey = Usage, "usage.key";
     /// a journal has damage; what is readable was used
     DamagedJournal = Damaged, "damaged.journal";
     /// under --for-daemon: the daemon would lose a record or stumble
     DamagedForDaemon = Damaged, "damaged.for_daemon";
-    /// an envelope failed verification
-    RejectedEnvelope = Rejected, "rejected.envelope";
+    /// the envelope is no envelope
+    RejectedMalformed = Rejected, "rejected.malformed";
+    /// nobody vouches for the document
+    RejectedUnsigned = Rejected, "rejected.unsigned";
+    /// the envelope's algorithm is not one that is taken
+    RejectedAlgorithm = Rejected, "rejected.algorithm";
+    /// the payload has another hash
+    RejectedHash = Rejected, "rejected.hash";
+    /// no key vouches for the payload
+    RejectedMac = Rejected, "rejected.mac";
+    /// the payload is no handoff package
+    RejectedPayload = Rejected, "rejected.payload";
+    /// the package says to come from another agent than the one that signed it
+    RejectedSource = Rejected, "rejected.source";
+    /// the package is for another agent
+    RejectedTarget = Rejected, "rejected.target";
+    /// the package has private facts, and no agent takes it
+    RejectedReceiver = Rejected, "rejected.receiver";
+    /// the package has expired, or is too old
+    RejectedExpired = Rejected, "rejected.expired";
     /// the record or state is above the size limit
     RefusedTooLarge = Refused, "refused.too_large";
     /// the daemon would lose this record
     RefusedDaemonUnreadable = Refused, "refused.daemon_unreadable";
-    /// --if-absent, and the session exists
+    /// what would be made is there already
     RefusedExists = Refused, "refused.exists";
     /// --if-match, and the current state has another hash
     RefusedChanged = Refused, "refused.changed";
@@ -170,6 +192,12 @@ codes! {
     RefusedLink = Refused, "refused.link";
     /// a legal hold may cover what a compaction would erase
     RefusedHold = Refused, "refused.hold";
+    /// a state has a member twice, so that readers differ in what it means
+    RefusedDuplicate = Refused, "refused.duplicate_member";
+    /// longer than a handoff may be valid
+    RefusedTtl = Refused, "refused.ttl";
+    /// the key belongs to another agent
+    RefusedKey = Refused, "refused.key";
     /// another process holds the lock
     BusyLock = Busy, "busy.lock";
     /// the journal kept changing under the operation
@@ -184,6 +212,10 @@ codes! {
     EnvironmentFileKind = Environment, "environment.file_kind";
     /// file locks do not work here
     EnvironmentLock = Environment, "environment.lock";
+    /// no key to mint or verify with
+    EnvironmentNoKey = Environment, "environment.no_key";
+    /// the secret is empty
+    EnvironmentKeyEmpty = Environment, "environment.key_empty";
     /// standard output could not be written
     EnvironmentStdout = Environment, "environment.stdout";
     /// standard input could not be read

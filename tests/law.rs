@@ -13,6 +13,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &["journal", "error"]),
     ("render", &["error"]),
     ("retrieve", &["error"]),
+    ("handoff", &["error"]),
 ];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -71,6 +72,15 @@ fn only_env_reads_the_surroundings_and_only_render_prints() {
             for word in words.iter().filter(|_| module != owner) {
                 assert!(!text.contains(word), "{path:?} has {word}, which belongs to {owner}");
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_pure_touches_no_file_and_starts_nothing() {
+    for (module, path, text) in modules().into_iter().filter(|(module, ..)| module == "handoff") {
+        for word in ["std::fs", "std::io", "std::process", "std::thread", "std::time"] {
+            assert!(!text.contains(word), "{path:?} has {word}, and {module} is pure");
         }
     }
 }

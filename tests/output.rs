@@ -6,6 +6,9 @@ use std::fs;
 
 use cruxctl::cmd::docs;
 use cruxctl::error::Code;
+use cruxctl::handoff::envelope;
+use cruxctl::handoff::keys::MAC;
+use cruxctl::handoff::signature::PrivateKey;
 use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, World, session_line, words};
@@ -32,6 +35,11 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("fact delete f_2", "", "id"),
     ("fact supersede f_2 --by f_1", "", "id"),
     ("fact validity f_2 --from 2026-01-01T00:00:00Z", "", "id"),
+    ("handoff verify envelope --key-file secret", "", "handoff_id"),
+    ("handoff inspect envelope", "", ""),
+    ("handoff trust add bob bob.pub", "", "key_id"),
+    ("handoff trust list", "", "key_id"),
+    ("handoff trust remove alice", "", "key_id"),
     ("journal check", "", "ids"),
     ("journal repair", "", ""),
     ("journal show sessions --id one", "", "line"),
@@ -40,7 +48,8 @@ const VERBS: &[(&str, &str, &str)] = &[
 ];
 
 /// Verbs whose answer is a file's text, whatever the format, or ids that are others each time.
-const TEXTS: &[&str] = &["completions", "man", "case record", "case import", "fact store"];
+const TEXTS: &[&str] =
+    &["completions", "man", "case record", "case import", "fact store", "handoff create", "handoff keygen"];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -81,13 +90,25 @@ fn journals() -> Vec<(&'static str, String)> {
         )
     };
     let facts = [fact("f_1", "e"), fact("f_2", "e"), fact("f_3", "__agent::a\u{9b}::x")].concat();
-    vec![("sessions.jsonl", sessions.join("\n") + "\n"), ("cases.jsonl", cases), ("facts.jsonl", facts)]
+    let public = |seed: u8| PrivateKey::new(&[seed; 32]).public().to_hex();
+    let trust = |seed: u8, agent: &str| {
+        let key =
+            json!({"op": "store", "public_key": public(seed), "agent": agent, "added_at": "2026-01-01T00:00:00Z"});
+        format!("{key}\n")
+    };
+    let trust = [trust(1, "alice"), trust(2, "\u{1b}]52;\u{202e}"), trust(3, "alice")].concat();
+    vec![
+        ("sessions.jsonl", sessions.join("\n") + "\n"),
+        ("cases.jsonl", cases),
+        ("facts.jsonl", facts),
+        ("cruxctl/trust.jsonl", trust),
+    ]
 }
 
 /// Puts the directory back to what it was.
 fn reset(world: &World) {
     let _ = fs::remove_dir_all(world.dir());
-    fs::create_dir(world.dir()).unwrap();
+    fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
     for (file, text) in journals() {
         world.write(file, text);
     }
@@ -96,7 +117,24 @@ fn reset(world: &World) {
 fn everywhere() -> World {
     let world = World::new().damaged();
     reset(&world);
+    fs::write(world.beside("bob.pub"), PrivateKey::new(&[4; 32]).public().file()).unwrap();
+    fs::write(world.beside("secret"), "a secret of these tests").unwrap();
+    let payload = json!({
+        "session_id": "s\u{1b}]52;", "session_state": {"n": 1}, "facts": [], "created_at": "2026-07-01T12:00:00+00:00",
+        "source_agent": "alice", "message": "\u{202e}\n\t", "work_ids": ["w_1", "w_2"], "handoff_id": "h_1",
+        "expires_at": "2026-07-02T12:00:00Z", "task_record": {"requester": "\u{9b}"},
+    })
+    .to_string();
+    let mac = blake3::keyed_hash(blake3::hash(b"a secret of these tests").as_bytes(), payload.as_bytes());
+    fs::write(world.beside("envelope"), envelope::mint(payload.as_bytes(), mac.as_bytes(), MAC)).unwrap();
     world
+}
+
+/// The words of a command line that name the verb.
+fn path(line: &str) -> Vec<&str> {
+    let words = words(line);
+    let depth = if line.starts_with("handoff trust") { 3 } else { 2 };
+    words[..depth].to_vec()
 }
 
 /// What a verb answers in a format, always from the same directory.
@@ -175,18 +213,22 @@ fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 
 #[test]
 fn every_verb_is_held_against_every_format() {
-    let mut leaves = Vec::new();
-    for noun in docs::tree().get_subcommands() {
-        let verbs: Vec<String> =
-            noun.get_subcommands().map(|verb| format!("{} {}", noun.get_name(), verb.get_name())).collect();
-        leaves.extend(if verbs.is_empty() { vec![noun.get_name().to_owned()] } else { verbs });
+    fn collect(command: &clap::Command, path: &str, leaves: &mut BTreeSet<String>) {
+        for verb in command.get_subcommands() {
+            collect(verb, format!("{path} {}", verb.get_name()).trim_start(), leaves);
+        }
+        if !command.has_subcommands() {
+            leaves.insert(path.to_owned());
+        }
     }
+    let mut leaves = BTreeSet::new();
+    collect(&docs::tree(), "", &mut leaves);
     let listed: BTreeSet<String> = VERBS
         .iter()
-        .map(|(line, ..)| words(line)[..2].join(" "))
+        .map(|(line, ..)| path(line).join(" "))
         .chain(TEXTS.iter().map(|noun| (*noun).to_owned()))
         .collect();
-    assert_eq!(leaves.into_iter().collect::<BTreeSet<_>>(), listed);
+    assert_eq!(leaves, listed);
 }
 
 #[test]
@@ -207,7 +249,7 @@ fn json_is_one_object_with_a_schema_and_jsonl_says_the_same_in_lines() {
     let world = everywhere();
     for (line, input, _) in VERBS {
         let document = answer(&world, line, input, "json").json();
-        let schema = format!("cruxctl.{}.v1", words(line)[..2].join("."));
+        let schema = format!("cruxctl.{}.v1", path(line).join("."));
         assert_eq!(document["schema"], schema.as_str());
         let (mut rows, fields) = parts(&document);
         let lines = answer(&world, line, input, "jsonl").lines();
@@ -231,7 +273,11 @@ fn json_is_one_object_with_a_schema_and_jsonl_says_the_same_in_lines() {
 fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
     let world = everywhere();
     for (line, input, _) in VERBS {
-        let (rows, fields) = parts(&answer(&world, line, input, "json").json());
+        let (rows, mut fields) = parts(&answer(&world, line, input, "json").json());
+        if line.contains("inspect") {
+            // Every line of it says so by itself.
+            fields.remove("verified");
+        }
         let plain = answer(&world, line, input, "plain").text();
         assert!(!plain.chars().any(|c| acts(c) && c != '\n' && c != '\t'), "{line}: {plain:?}");
         if line.contains("session get") {
@@ -364,6 +410,10 @@ const FAILING: &[(&str, Code, &str)] = &[
     ("session list --color blue", Code::UsageArguments, "blue"),
     ("journal check nope", Code::UsageArguments, "nope"),
     ("journal show sessions", Code::UsageArguments, "--line"),
+    ("handoff verify --require mac", Code::EnvironmentNoKey, "CRUX_MCP_HANDOFF_SECRET"),
+    ("handoff verify --trusted alice", Code::UsageArguments, "alice"),
+    ("handoff trust nope", Code::UsageArguments, "nope"),
+    ("handoff create", Code::UsageArguments, "SESSION"),
 ];
 
 #[test]

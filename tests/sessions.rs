@@ -6,6 +6,7 @@ use std::fs;
 
 use cruxctl::cmd::docs;
 use cruxctl::error::Code;
+use cruxctl::handoff::signature::PrivateKey;
 use cruxctl::store::session::LONGEST_ID;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -974,6 +975,10 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "fact supersede f_1 --by f_2",
         "fact validity f_1 --to none",
         "journal compact facts",
+        "handoff create later --key-file key",
+        "handoff keygen new",
+        "handoff trust add alice alice.pub",
+        "handoff trust remove carol",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -992,9 +997,16 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let fact = |id: &str| store_line.replace("f_0", id);
         world.write("facts.jsonl", [fact("f_0"), fact("f_1"), fact("f_2"), erased.to_owned()].concat());
         fs::write(world.beside("cases"), "{\"task\":\"t1\",\"action\":\"a\",\"outcome\":\"o\"}\n").unwrap();
+        fs::write(world.beside("key"), "a secret of these tests").unwrap();
+        let public = |seed: u8| PrivateKey::new(&[seed; 32]).public();
+        fs::write(world.beside("alice.pub"), public(1).file()).unwrap();
+        let carol = json!({"op": "store", "public_key": public(2).to_hex(), "agent": "carol", "added_at": NOW});
+        fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
+        world.write("cruxctl/trust.jsonl", format!("{carol}\n"));
         world
     };
-    let files = ["sessions.jsonl", "cases.jsonl", "facts.jsonl", "cruxctl/reuse.jsonl"];
+    let files =
+        ["sessions.jsonl", "cases.jsonl", "facts.jsonl", "cruxctl/reuse.jsonl", "cruxctl/trust.jsonl", "../new"];
     let journals = |world: &World| files.map(|file| world.read(file));
     let world = with_both();
     let before = everything(&world.beside(""));
@@ -1003,7 +1015,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     for line in writers {
         let args = [words(line), vec!["--dry-run", "--json"]].concat();
         let answer = world.run_with(&args, "1").ends(0);
-        let told = answer.json();
+        assert!(!line.contains("handoff create") || answer.stdout.is_empty(), "{answer:?}");
+        let told = if answer.stdout.is_empty() { json!({}) } else { answer.json() };
         if let Some(changed) = told["changed"].as_array() {
             assert!(!changed.is_empty() && changed.iter().all(|c| c["dry_run"] == true), "{line}: {told}");
             assert!(changed.iter().all(|c| c["offset"].is_null()), "{line}: {told}");
@@ -1013,15 +1026,18 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let real = with_both();
         let journal = journals(&real);
         real.run_with(&words(line), "1").ends(0);
-        let idle = line.contains("repair") || line.contains("check");
+        let idle = ["repair", "check", "handoff create"].iter().any(|verb| line.contains(verb));
         assert_eq!(journals(&real) == journal, idle, "{line}");
     }
     let nowhere = World::new();
-    fs::copy(world.beside("cases"), nowhere.beside("cases")).unwrap();
+    for file in ["cases", "key", "alice.pub"] {
+        fs::copy(world.beside(file), nowhere.beside(file)).unwrap();
+    }
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
-        let wants_one =
-            ["delete", "archive", "reuse", "supersede", "validity"].iter().any(|verb| line.contains(verb));
+        let wants_one = ["delete", "archive", "reuse", "handoff create", "remove", "supersede", "validity"]
+            .iter()
+            .any(|verb| line.contains(verb));
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");
         assert!(!nowhere.dir().exists(), "{line}");
     }

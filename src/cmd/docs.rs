@@ -9,9 +9,10 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, case, examples, journal, session};
+use super::{Cli, Context, case, examples, handoff, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
+use crate::handoff::STRICTER;
 use crate::journal::Class;
 use crate::render::Group;
 
@@ -135,6 +136,14 @@ fn sections(path: &str) -> Roff {
             roff.text([roman(*paragraph)]);
         }
     }
+    if path == "cruxctl handoff verify" {
+        roff.control("SH", ["WHERE STRICTER THAN THE DAEMON"]);
+        for (what, why) in STRICTER {
+            roff.control("TP", []);
+            roff.text([bold(*what)]);
+            roff.text([roman(*why)]);
+        }
+    }
     if !matches!(path, "cruxctl completions" | "cruxctl man") {
         roff.control("SH", ["BESIDE A RUNNING DAEMON"]);
         for paragraph in BESIDE {
@@ -178,6 +187,10 @@ fn groups(path: &str) -> &'static [Group] {
         | "cruxctl session unarchive"
         | "cruxctl session reap" => session::view::CHANGED,
         "cruxctl case reuse" => case::reuse::REUSED,
+        "cruxctl handoff inspect" => handoff::inspect::INSPECTED,
+        "cruxctl handoff keygen" => handoff::keygen::MADE,
+        "cruxctl handoff trust list" => handoff::trust::LISTED,
+        "cruxctl handoff trust add" | "cruxctl handoff trust remove" => handoff::trust::CHANGED,
         "cruxctl journal check" => journal::check::CHECKED,
         "cruxctl journal repair" => journal::repair::PLANNED,
         "cruxctl journal compact" => journal::compact::COMPACTED,
@@ -207,6 +220,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("DIR/cases.jsonl", "the daemon's journal of cases"),
     ("DIR/facts.jsonl", "the daemon's journal of facts"),
     ("DIR/cruxctl/reuse.jsonl", "how often cases were used again; our own journal, which the daemon never reads"),
+    ("DIR/cruxctl/trust.jsonl", "whose signatures are trusted; our own journal, which the daemon never reads"),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
     ("DIR/cruxctl/index/", "where live records lie; a cache, which may be deleted at any time"),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),

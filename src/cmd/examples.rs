@@ -113,6 +113,60 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("cruxctl case delete", &[("Delete one", "cruxctl case delete c_8ec071daa7a142d685c8dc850cfcc7e8")]),
+    (
+        "cruxctl handoff",
+        &[(
+            "One secret for both sides",
+            "cruxctl handoff keygen handoff.key; export CRUX_MCP_HANDOFF_SECRET=\"$(cat handoff.key)\"",
+        )],
+    ),
+    (
+        "cruxctl handoff create",
+        &[
+            (
+                "Hand a session over to bob",
+                "cruxctl handoff create build-42 --agent alice --target bob --key-file handoff.key > envelope.json",
+            ),
+            (
+                "Mint here, verify there: no step may fail unseen",
+                "set -o pipefail; cruxctl handoff create build-42 | cruxctl handoff verify | jq .session_state",
+            ),
+            (
+                "Sign it, so that bob knows who it comes from",
+                "cruxctl handoff create build-42 --agent alice --sign-key alice.key > envelope.json",
+            ),
+        ],
+    ),
+    (
+        "cruxctl handoff verify",
+        &[
+            ("What does a good envelope hand over?", "cruxctl handoff verify envelope.json --agent bob --json"),
+            (
+                "Its payload, made within the last hour, or nothing",
+                "cruxctl handoff verify --key-file handoff.key --max-age 1h < envelope.json > package.json",
+            ),
+            ("Only what alice has signed", "cruxctl handoff verify --trusted alice=alice.key.pub envelope.json"),
+            (
+                "While a secret is being changed",
+                "cruxctl handoff verify --key-file new.key --key-file old.key envelope.json",
+            ),
+        ],
+    ),
+    (
+        "cruxctl handoff inspect",
+        &[("What does an envelope say, whoever made it?", "cruxctl handoff inspect envelope.json")],
+    ),
+    (
+        "cruxctl handoff keygen",
+        &[
+            ("A secret, as the daemon takes it", "cruxctl handoff keygen handoff.key"),
+            ("A pair of keys: alice.key signs, alice.key.pub verifies", "cruxctl handoff keygen --ed25519 alice.key"),
+        ],
+    ),
+    ("cruxctl handoff trust", &[("Whose signatures are trusted?", "cruxctl handoff trust list")]),
+    ("cruxctl handoff trust add", &[("Trust alice's key", "cruxctl handoff trust add alice alice.key.pub")]),
+    ("cruxctl handoff trust list", &[("Which keys does who have?", "cruxctl handoff trust list")]),
+    ("cruxctl handoff trust remove", &[("None of alice's keys any more", "cruxctl handoff trust remove alice")]),
     ("cruxctl journal", &[("After a crash", "cruxctl journal check")]),
     (
         "cruxctl journal check",

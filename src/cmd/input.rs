@@ -25,16 +25,8 @@ pub struct State {
 /// Reads a state from a file, or from standard input. One line is kept byte for byte; a text with raw line breaks
 /// loses the white space between tokens and nothing else. At most `most` bytes are kept.
 pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
-    let (mut from, name): (Box<dyn Read>, String) = match file {
-        Some(path) if path != Path::new("-") => {
-            let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
-            (Box::new(file), path.display().to_string())
-        }
-        _ => {
-            let hint = "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
-            (Box::new(piped("the state is", hint)?), "standard input".to_owned())
-        }
-    };
+    let hint = "pipe it in: echo '{\"step\":1}' | cruxctl session put ID, or name a file: --file STATE.json";
+    let (mut from, name) = open(file, "the state is", hint)?;
     let mut intake = Intake { most, ..Intake::default() };
     let mut block = vec![0; BLOCK];
     loop {
@@ -101,30 +93,33 @@ pub fn piped(what: &str, hint: &str) -> Result<io::Stdin> {
     Ok(stdin)
 }
 
-/// Reads all of standard input, at most `most` bytes. `what` it is and a `hint` are told where that is a terminal.
-pub fn document(what: &str, most: u64, hint: &str) -> Result<Vec<u8>> {
-    bytes(what, None, most, hint)
+/// Opens a file, or standard input where none is named or it is named `-`; with its name.
+fn open(file: Option<&Path>, what: &str, hint: &str) -> Result<(Box<dyn Read>, String)> {
+    match file {
+        Some(path) if path != Path::new("-") => {
+            let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
+            Ok((Box::new(file), path.display().to_string()))
+        }
+        _ => Ok((Box::new(piped(what, hint)?), "standard input".to_owned())),
+    }
 }
 
-/// Reads all of a file, at most `most` bytes; without one, or where it is called `-`, of standard input.
-pub fn bytes(what: &str, file: Option<&Path>, most: u64, hint: &str) -> Result<Vec<u8>> {
+/// Reads a file or standard input, with its name; no bytes where there are more than `most`. `what` it is, with its
+/// verb, and a `hint` are told where it would come from a terminal.
+pub fn bytes(file: Option<&Path>, most: u64, what: &str, hint: &str) -> Result<(Option<Vec<u8>>, String)> {
+    let (from, name) = open(file, what, hint)?;
     let mut text = Vec::new();
-    match file.filter(|path| *path != Path::new("-")) {
-        Some(path) => {
-            let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
-            file.take(most + 1).read_to_end(&mut text).map_err(|e| Error::io("read", path, &e))?;
-        }
-        None => {
-            let stdin = piped(&format!("{what} is"), hint)?;
-            stdin.take(most + 1).read_to_end(&mut text).map_err(|error| {
-                Error::new(Code::EnvironmentStdin, format!("cannot read standard input: {}", plain(&error)))
-            })?;
-        }
-    }
-    if text.len() as u64 > most {
-        return Err(Error::new(Code::RefusedTooLarge, format!("{what} has more than {most} bytes")));
-    }
-    Ok(text)
+    from.take(most.saturating_add(1))
+        .read_to_end(&mut text)
+        .map_err(|error| Error::new(Code::EnvironmentStdin, format!("cannot read {name}: {}", plain(&error))))?;
+    Ok(((text.len() as u64 <= most).then_some(text), name))
+}
+
+/// Reads all of a file or standard input, at most `most` bytes. `what` it is and a `hint` are told where it would come
+/// from a terminal.
+pub fn document(what: &str, file: Option<&Path>, most: u64, hint: &str) -> Result<Vec<u8>> {
+    let (text, _) = bytes(file, most, &format!("{what} is"), hint)?;
+    text.ok_or_else(|| Error::new(Code::RefusedTooLarge, format!("{what} has more than {most} bytes")))
 }
 
 /// A JSON object as what it is to be. `name`: where it comes from; `what` it is to be.

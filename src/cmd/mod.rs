@@ -6,6 +6,7 @@ pub mod case;
 pub mod docs;
 pub mod examples;
 pub mod fact;
+pub mod handoff;
 pub mod input;
 pub mod journal;
 pub mod session;
@@ -89,6 +90,8 @@ pub enum Noun {
     Case(case::CaseArgs),
     /// What is known: store it, find it, say when it holds
     Fact(fact::FactArgs),
+    /// What one agent hands over to another: mint, verify, look into
+    Handoff(handoff::HandoffArgs),
     /// The journals themselves: check, repair, show, compact, export
     Journal(journal::JournalArgs),
     /// Print a shell's completion script
@@ -124,6 +127,10 @@ fn parse_noun(argv: &[OsString]) -> Option<Cli> {
         "fact" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
             Some(Cli { noun: Noun::Fact(args), global })
+        }
+        "handoff" => {
+            let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
+            Some(Cli { noun: Noun::Handoff(args), global })
         }
         "journal" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
@@ -347,6 +354,7 @@ fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
         Noun::Session(args) => Ok(session::run(context, args)?),
         Noun::Case(args) => Ok(case::run(context, args)?),
         Noun::Fact(args) => Ok(fact::run(context, args)?),
+        Noun::Handoff(args) => Ok(handoff::run(context, args)?),
         Noun::Journal(args) => Ok(journal::run(context, args)?),
         Noun::Completions(args) => docs::completions(context, &args),
         Noun::Man(args) => docs::man(context, &args),

@@ -4,8 +4,8 @@
 //! check under sudo never locks the owner out.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, fchown};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -148,6 +148,36 @@ impl DataDir {
         }
         Ok(file)
     }
+}
+
+/// Makes new files that only their owner may read, whatever the umask, with these bytes, and on disk: all of them or
+/// none. What is there already is neither written over nor followed.
+pub fn create_private(files: &[(&Path, &[u8])]) -> Result<()> {
+    for (made, (path, bytes)) in files.iter().enumerate() {
+        let mut created = false;
+        if let Err(error) = create_one(path, bytes, &mut created) {
+            let ours = files[..made].iter().map(|(path, _)| path).chain(created.then_some(path));
+            ours.for_each(|path| drop(fs::remove_file(path)));
+            return Err(if error.kind() == io::ErrorKind::AlreadyExists && !created {
+                let message = format!("{} is there already, and no key is written over", path.display());
+                Error::new(Code::RefusedExists, message)
+            } else {
+                Error::io("create", path, &error)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn create_one(path: &Path, bytes: &[u8], created: &mut bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).custom_flags(raw(OFlags::NOFOLLOW));
+    let mut file = options.open(path)?;
+    *created = true;
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    sync_folder(path.parent().unwrap_or(Path::new("")))
 }
 
 /// Reads a file through a block that moves along it.

@@ -5,6 +5,7 @@ pub mod fact;
 pub mod reuse;
 pub mod scope;
 pub mod session;
+pub mod trust;
 
 use crate::journal::Journal;
 use crate::journal::json;
@@ -12,7 +13,8 @@ use crate::journal::read::{self, Reading};
 use crate::journal::shape::{self, Daemon, Event, Members};
 
 /// Every journal, in the order in which verbs name them: the daemon's, then our own.
-pub const JOURNALS: [&Journal; 4] = [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL];
+pub const JOURNALS: [&Journal; 5] =
+    [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL, &trust::JOURNAL];
 
 /// A journal by its name on the command line.
 #[must_use]
@@ -37,7 +39,8 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
 #[must_use]
 pub fn names(event: &Event<'_>, id: &str) -> bool {
     event.members.names.iter().any(|member| {
-        (member.name.ends_with("_id") && event.members.id(member.name).is_some_and(|own| own == id))
+        ((member.name.ends_with("_id") || member.name == event.op.id)
+            && event.members.id(member.name).is_some_and(|own| own == id))
             || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
             || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
     })

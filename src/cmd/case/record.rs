@@ -144,7 +144,7 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
         },
         None => {
             let hint = "give the case by flags: cruxctl case record --task T --action A --outcome O";
-            let text = input::document("the case", append::LONGEST_RECORD, hint)?;
+            let text = input::document("the case", None, append::LONGEST_RECORD, hint)?;
             let document = Document::read(&text, "standard input").map_err(|error| error.hint(hint))?;
             if document.case_id.is_some() || document.created_at.is_some() {
                 let message = "a new case gets an id and a time of its own; standard input has case_id or created_at";

@@ -76,7 +76,7 @@ pub fn run(context: &mut Context, args: &Retrieve) -> Result<()> {
     let text = match args.text.as_str() {
         "-" => {
             let hint = "name the task: cruxctl case retrieve \"deploy the canary\"";
-            String::from_utf8_lossy(&input::document("the task", LONGEST_TEXT, hint)?).into_owned()
+            String::from_utf8_lossy(&input::document("the task", None, LONGEST_TEXT, hint)?).into_owned()
         }
         text => text.to_owned(),
     };

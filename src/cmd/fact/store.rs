@@ -103,13 +103,13 @@ const HINT: &str = "give the fact by flags: cruxctl fact store --entity E --key 
 /// The fact that was typed or piped in.
 fn given(args: Store) -> Result<Document> {
     let Some(entity) = args.entity else {
-        let text = input::document("the fact", append::LONGEST_RECORD, HINT)?;
+        let text = input::document("the fact", None, append::LONGEST_RECORD, HINT)?;
         return input::parsed(&text, "standard input", "fact").map_err(|error| error.hint(HINT));
     };
     let value = match (args.value, &args.value_file) {
         (Some(value), _) => value,
         (None, Some(file)) => {
-            let bytes = input::bytes("the value", Some(file), append::LONGEST_RECORD, HINT)?;
+            let bytes = input::document("the value", Some(file), append::LONGEST_RECORD, HINT)?;
             String::from_utf8(bytes).map_err(|error| {
                 let at = error.utf8_error().valid_up_to();
                 Error::new(Code::UsageDocument, format!("the value is not UTF-8, at byte {at}"))

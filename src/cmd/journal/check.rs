@@ -14,7 +14,7 @@ use crate::store::JOURNALS;
 /// Arguments of `journal check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// Which journals [default: all, and reuse where there is one]
+    /// Which journals [default: all, and those of our own that there are]
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journals: Vec<Name>,
     /// Count what only the daemon loses or stumbles over as well

@@ -17,7 +17,7 @@ use crate::render::{Group, Printer, Value};
 /// Arguments of `journal repair`.
 #[derive(Args, Debug)]
 pub struct Repair {
-    /// Which journals [default: all, and reuse where there is one]
+    /// Which journals [default: all, and those of our own that there are]
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journals: Vec<Name>,
     /// Carry the plan out

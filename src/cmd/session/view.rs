@@ -9,18 +9,18 @@ use crate::store::scope::{self, Scope};
 use crate::store::session::Session;
 
 /// The line of a live session that this scope sees, and its place.
-pub(super) fn find(table: &mut Table, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
+pub(in crate::cmd) fn find(table: &mut Table, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
     let stored = scope.stored(id);
     if scope.visible(&stored).is_none() { Ok(None) } else { table.get(&stored) }
 }
 
 /// A live record's line as a session.
-pub(super) fn parsed<'l>(table: &Table, line: &'l [u8]) -> Result<Session<'l>> {
+pub(in crate::cmd) fn parsed<'l>(table: &Table, line: &'l [u8]) -> Result<Session<'l>> {
     Session::read(line).ok_or_else(|| table.distrust())
 }
 
 /// A command on one session, as it is typed: the verb with its flags, the flags of the scope, the id.
-pub(super) fn command(context: &Context, verb: &str, scope: &Scope, id: &str) -> String {
+pub(in crate::cmd) fn command(context: &Context, verb: &str, scope: &Scope, id: &str) -> String {
     let flags = match scope {
         Scope::All => " --all-agents".to_owned(),
         // An agent of the environment is there the next time as well.
@@ -37,7 +37,7 @@ pub(super) fn command(context: &Context, verb: &str, scope: &Scope, id: &str) ->
 const SUGGEST_AMONG: u64 = 1_000;
 
 /// "No such session", with what else it might have been.
-pub(super) fn absent(context: &Context, table: &mut Table, scope: &Scope, id: &str) -> Result<Error> {
+pub(in crate::cmd) fn absent(context: &Context, table: &mut Table, scope: &Scope, id: &str) -> Result<Error> {
     let shown: String = id.chars().take(200).collect();
     let message = match scope {
         Scope::Agent(agent) => format!("agent {agent:?} has no session {shown:?}"),

@@ -1,0 +1,75 @@
+//! `cruxctl handoff`: what one agent hands over to another, minted and verified. One file a verb; `source` is where an
+//! envelope comes from, `keys` what it is held against, `take` both together.
+
+pub mod create;
+pub mod inspect;
+pub mod keygen;
+mod keys;
+mod source;
+pub mod take;
+pub mod trust;
+pub mod verify;
+
+use clap::{Args, Subcommand};
+
+use super::Context;
+use crate::error::Result;
+
+/// Arguments of `cruxctl handoff`.
+#[derive(Args, Debug)]
+pub struct HandoffArgs {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs of `cruxctl handoff`.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Mint an envelope of a session; print it on one line
+    ///
+    /// The package holds the session's state byte for byte, as the journal has it. The daemon accepts an envelope that
+    /// was minted with its own secret; --sign-key mints one that only cruxctl verifies. A state that has a member twice
+    /// is refused: readers differ in what it means.
+    ///
+    /// The secret comes from --key-file, where one line end behind it does not belong to it, or else from the variable
+    /// CRUX_MCP_HANDOFF_SECRET, as it is. No flag takes a secret itself: others can read command lines.
+    ///
+    /// In a pipe, set -o pipefail: whoever reads the envelope only sees that nothing came.
+    Create(create::Create),
+    /// Verify an envelope; print the payload that it vouches for, byte for byte
+    ///
+    /// Nothing is printed, and nothing of the payload is parsed, before a key vouches for its bytes. In a pipe, or with
+    /// --raw, the payload's exact bytes are printed; with --format or on a terminal, what the package says.
+    ///
+    /// A MAC proves that somebody made the envelope who has the secret, and that nothing was changed since. It does not
+    /// prove who that was: whoever can verify can also mint. An ed25519 signature does, as far as the keys of the agents
+    /// are known: by --trusted, else from `handoff trust`. With --trusted only signed envelopes are taken, unless
+    /// --key-file is given as well. Neither proves that an envelope was not taken before.
+    ///
+    /// Keys are read first; where there is none at all, the exit status is 7. Then come, each with a code of its own:
+    /// the envelope's shape, its algorithm, base64, hash, MAC or signature, the payload, the agents, the expiry. An
+    /// envelope that fails has the exit status 4. Clocks may differ by 60 s.
+    Verify(verify::Verify),
+    /// Look into an envelope without a key; nothing of it is proven
+    Inspect(inspect::Inspect),
+    /// Make a new secret, or a pair of ed25519 keys, in a file of its own
+    ///
+    /// The file can be read by its owner alone, and is never written over. A secret is 64 hex digits and fits the
+    /// daemon: export CRUX_MCP_HANDOFF_SECRET="$(cat FILE)". With --ed25519 the private key goes to FILE, and the public
+    /// one, which others need, to FILE.pub. The key itself is never printed.
+    Keygen(keygen::Keygen),
+    /// Which agents' signatures are trusted
+    Trust(trust::TrustArgs),
+}
+
+/// Runs a verb.
+pub fn run(context: &mut Context, args: HandoffArgs) -> Result<()> {
+    match args.verb {
+        Verb::Create(args) => create::run(context, &args),
+        Verb::Verify(args) => verify::run(context, &args),
+        Verb::Inspect(args) => inspect::run(context, &args),
+        Verb::Keygen(args) => keygen::run(context, &args),
+        Verb::Trust(args) => trust::run(context, args),
+    }
+}
