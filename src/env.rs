@@ -26,6 +26,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ),
     ("CORECRUXD_SHARE_PREFIXES_OVERRIDE", "prefixes of entities whose facts are not private, though they would be"),
     ("CRUX_MCP_HANDOFF_SECRET", "the secret of handoffs, as it is, where --key-file is not given; the daemon's name"),
+    (
+        "CORECRUXD_HANDOFF_OBSERVATIONS",
+        "unless empty, 0, false, off or no: handoffs are noted in cruxctl/observations.jsonl",
+    ),
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
 ];
@@ -93,6 +97,12 @@ pub fn path(name: &str) -> Option<PathBuf> {
 #[must_use]
 pub fn truthy(name: &str) -> bool {
     var(name).is_some_and(|value| matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+}
+
+/// Whether a switch of the daemon's is on: anything but nothing, 0, false, off and no, as the daemon has it.
+#[must_use]
+pub fn is_on(name: &str) -> bool {
+    var(name).is_some_and(|value| !matches!(value.trim().to_lowercase().as_str(), "" | "0" | "false" | "off" | "no"))
 }
 
 /// The data directory where no flag names one.

@@ -132,6 +132,8 @@ codes! {
     NoFact = No, "no.fact";
     /// no fact matches
     NoFactMatch = No, "no.fact_match";
+    /// no handoff of that hash or id in the ledger
+    NoHandoff = No, "no.handoff";
     /// no record at that line, offset or id
     NoRecord = No, "no.record";
     /// no trusted key of that id or agent
@@ -196,6 +198,10 @@ codes! {
     RefusedDuplicate = Refused, "refused.duplicate_member";
     /// longer than a handoff may be valid
     RefusedTtl = Refused, "refused.ttl";
+    /// the handoff was accepted before
+    RefusedReplayed = Refused, "refused.replayed";
+    /// a handoff is half accepted, and this would be in its way
+    RefusedOpen = Refused, "refused.open";
     /// the key belongs to another agent
     RefusedKey = Refused, "refused.key";
     /// another process holds the lock

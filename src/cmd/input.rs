@@ -6,12 +6,28 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::env;
 use crate::error::{Code, Error, Result, plain};
 use crate::journal::json::{self, Squeeze};
 use crate::store::{scope, session};
 
 /// How much is read at once.
 const BLOCK: usize = 1 << 16;
+
+/// The largest state that is written unless a flag or variable raises it.
+const MAX_STATE_BYTES: u64 = 16 << 20;
+
+/// The largest state that is written.
+pub fn most_state_bytes(flag: Option<u64>) -> Result<u64> {
+    match (flag, env::var("CRUXCTL_MAX_STATE_BYTES")) {
+        (Some(bytes), _) => Ok(bytes),
+        (None, Some(text)) => text.parse().map_err(|_| {
+            let message = format!("CRUXCTL_MAX_STATE_BYTES is {text:?}, which is no number of bytes");
+            Error::new(Code::UsageArguments, message)
+        }),
+        (None, None) => Ok(MAX_STATE_BYTES),
+    }
+}
 
 /// A state that may be stored.
 #[derive(Debug)]
@@ -69,17 +85,18 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
     if text.len() as u64 > most {
         return Err(too_large(&text.len().to_string(), most));
     }
+    let daemon_loses = loses(&quirks).map(|(at, why)| format!("{why}, {}", place(at)));
+    Ok(State { text, daemon_loses })
+}
+
+/// Why the daemon would lose a state, and where the first such place is.
+pub fn loses(quirks: &json::Quirks) -> Option<(usize, &'static str)> {
     let loses = [
         (quirks.too_deep, "it is nested deeper than 125 levels"),
         (quirks.number_out_of_range, "a number is beyond a 64-bit float"),
         (quirks.lone_surrogate, "an escape is half of a surrogate pair"),
     ];
-    let daemon_loses = loses
-        .into_iter()
-        .filter_map(|(at, why)| at.map(|at| (at, why)))
-        .min()
-        .map(|(at, why)| format!("{why}, {}", place(at)));
-    Ok(State { text, daemon_loses })
+    loses.into_iter().filter_map(|(at, why)| at.map(|at| (at, why))).min()
 }
 
 /// Standard input, which may not be a terminal: nobody there knows that they are waited for. `what` is read, with its
@@ -212,7 +229,8 @@ impl Intake {
     }
 }
 
-fn too_large(bytes: &str, most: u64) -> Error {
+/// Refuses a state that is too large.
+pub fn too_large(bytes: &str, most: u64) -> Error {
     let message = format!("the state has {bytes} bytes; the most that is written is {most}");
     Error::new(Code::RefusedTooLarge, message).hint("raise the limit: --max-state-bytes 33554432")
 }

@@ -254,13 +254,19 @@ impl Context {
         Ok((Some(lock), table))
     }
 
-    /// One more journal for a change, behind the same lock. What is counted on top of it and told is an answer.
-    pub fn also_for_change(&mut self, journal: &'static Journal, lock: Option<&Lock>) -> Result<Table> {
+    /// One more journal for a change, behind the same lock. `answers`: what is counted on top of it is told, so that its
+    /// damage counts.
+    pub fn also_for_change(
+        &mut self,
+        journal: &'static Journal,
+        lock: Option<&Lock>,
+        answers: bool,
+    ) -> Result<Table> {
         let table = match lock {
             Some(lock) => Table::behind(&self.dir, journal, lock)?,
             None => Table::open(&self.dir, journal, false)?,
         };
-        self.tell_damage(journal, &table.seen, table.against.as_ref(), true);
+        self.tell_damage(journal, &table.seen, table.against.as_ref(), answers);
         Ok(table)
     }
 

@@ -186,6 +186,12 @@ fn no_signature(agents: &[Trusted]) -> Error {
 }
 
 impl Proven {
+    /// The payload's hash.
+    #[must_use]
+    pub fn content_hash(&self) -> blake3::Hash {
+        self.content_hash
+    }
+
     /// Holds the package against who takes it and when.
     pub fn judge(&self, conditions: &Conditions<'_>) -> Result<Verified<'_>> {
         self.judged(conditions).map_err(without_the_word)

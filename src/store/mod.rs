@@ -2,6 +2,8 @@
 
 pub mod case;
 pub mod fact;
+pub mod handoff;
+pub mod observation;
 pub mod reuse;
 pub mod scope;
 pub mod session;
@@ -13,8 +15,8 @@ use crate::journal::read::{self, Reading};
 use crate::journal::shape::{self, Daemon, Event, Members};
 
 /// Every journal, in the order in which verbs name them: the daemon's, then our own.
-pub const JOURNALS: [&Journal; 5] =
-    [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL, &trust::JOURNAL];
+pub const JOURNALS: [&Journal; 6] =
+    [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL, &handoff::JOURNAL, &trust::JOURNAL];
 
 /// A journal by its name on the command line.
 #[must_use]

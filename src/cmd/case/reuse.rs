@@ -89,7 +89,7 @@ struct Use<'a> {
 pub fn run(context: &mut Context, args: &Reuse) -> Result<()> {
     let (lock, mut cases) = context.for_change(&case::JOURNAL, args.dry_run)?;
     let mut uses = found(context, &mut cases, &args.ids)?;
-    let mut table = context.also_for_change(&JOURNAL, lock.as_ref())?;
+    let mut table = context.also_for_change(&JOURNAL, lock.as_ref(), true)?;
     count(&mut table, &mut uses)?;
     let now = context.env.now();
     let lines: Vec<Vec<u8>> = uses.iter().map(|used| reuse::line(used.id, used.times, now)).collect();

@@ -8,7 +8,7 @@ mod pick;
 pub mod query;
 pub mod show;
 pub mod store;
-mod view;
+pub(in crate::cmd) mod view;
 
 use clap::{Args, Subcommand};
 

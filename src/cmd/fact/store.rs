@@ -12,14 +12,11 @@ use crate::cmd::{Context, input, moment};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
-use crate::journal::live::IdKey;
-use crate::journal::table::Table;
 use crate::render::{Format, Group, Value};
-use crate::store::fact::current::head;
-use crate::store::fact::document::{Fact, new_fact_id, tokens};
+use crate::store::fact::document::{Fact, confidence_text, new_fact_id, tokens};
 use crate::store::fact::privacy::{self, AGENT_PREFIX};
-use crate::store::fact::rules::{self, Known};
-use crate::store::fact::{DEFAULT_TENANT, HORIZONS, JOURNAL, events, replaces_earlier};
+use crate::store::fact::versions::Versions;
+use crate::store::fact::{DEFAULT_TENANT, HORIZONS, JOURNAL, events};
 use crate::store::scope::Scope;
 
 /// Arguments of `fact store`.
@@ -138,14 +135,10 @@ fn given(args: Store) -> Result<Document> {
 /// How sure a fact is, as the number is written.
 fn confidence(number: f64) -> Result<String> {
     #[expect(clippy::cast_possible_truncation, reason = "a confidence is kept in 32 bits")]
-    let single = number as f32;
-    match serde_json::to_string(&single) {
-        Ok(text) if single.is_finite() => Ok(text),
-        _ => {
-            let message = format!("the confidence {number} is no 32-bit float: the daemon would lose the fact");
-            Err(Error::new(Code::UsageDocument, message))
-        }
-    }
+    confidence_text(number as f32).ok_or_else(|| {
+        let message = format!("the confidence {number} is no 32-bit float: the daemon would lose the fact");
+        Error::new(Code::UsageDocument, message)
+    })
 }
 
 /// The entity as it is stored, and whether the fact is private.
@@ -223,31 +216,12 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
             (Some(lock), table)
         }
     };
-    let lines = version(&mut table, &mut fact)?;
+    let lines = Versions::default().store(&mut table, &mut fact)?;
     let mut offset = None;
     if let Some(lock) = lock {
         offset = context.append(&lock, table, &lines)?.spans.first().map(|span| span.offset);
     }
     tell(context, &fact, offset, dry_run)
-}
-
-/// Makes a fact the next version of its chain; the lines that store it.
-pub(super) fn version(table: &mut Table, fact: &mut Fact<'_>) -> Result<Vec<Vec<u8>>> {
-    let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
-    let Some((before, version)) = head(table, chain)? else { return Ok(vec![events::store(fact)]) };
-    fact.version = version.saturating_add(1);
-    // Of these entities the daemon keeps the latest alone: there is nothing to supersede.
-    if replaces_earlier(&fact.entity, &fact.key) {
-        return Ok(vec![events::store(fact)]);
-    }
-    let bound = table.live.row(IdKey::of(&before)).is_some_and(|row| Known::of(row).bound);
-    fact.supersedes = Some(before.clone().into());
-    let mut lines = vec![events::store(fact)];
-    // A source of a consolidation stays superseded by what stands for it.
-    if !bound {
-        lines.push(events::supersede(&before, &fact.id, fact.stored_at));
-    }
-    Ok(lines)
 }
 
 /// Refuses a time span that ends before it begins.

@@ -15,25 +15,25 @@ use crate::store::scope::Scope;
 
 /// Whose eyes look at facts.
 #[derive(Debug)]
-pub(super) struct Eyes {
-    pub(super) scope: Scope,
-    pub(super) privacy: Privacy,
+pub(in crate::cmd) struct Eyes {
+    pub(in crate::cmd) scope: Scope,
+    pub(in crate::cmd) privacy: Privacy,
 }
 
 impl Eyes {
-    pub(super) fn of(context: &Context, all_agents: bool) -> Result<Eyes> {
+    pub(in crate::cmd) fn of(context: &Context, all_agents: bool) -> Result<Eyes> {
         let always = env::var("CORECRUXD_ALWAYS_PRIVATE_PREFIXES");
         let shared = env::var("CORECRUXD_SHARE_PREFIXES_OVERRIDE");
         let privacy = Privacy::of(always.as_deref(), shared.as_deref());
         Ok(Eyes { scope: context.scope(all_agents)?, privacy })
     }
 
-    pub(super) fn is_private(&self, fact: &Fact<'_>) -> bool {
+    pub(in crate::cmd) fn is_private(&self, fact: &Fact<'_>) -> bool {
         self.privacy.is_private(&fact.entity, fact.private)
     }
 
     /// The entity as these eyes see it; `None` where they do not see the fact.
-    pub(super) fn see<'f>(&self, fact: &'f Fact<'_>) -> Option<Cow<'f, str>> {
+    pub(in crate::cmd) fn see<'f>(&self, fact: &'f Fact<'_>) -> Option<Cow<'f, str>> {
         privacy::visible(&self.scope, &fact.entity, self.is_private(fact))
     }
 }

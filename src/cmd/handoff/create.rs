@@ -6,9 +6,11 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
+use super::bundle;
 use super::keys::{self, Minting};
+use super::observe::{Observed, observe};
 use crate::cmd::session::view;
-use crate::cmd::{Context, input};
+use crate::cmd::{Context, input, plural};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::handoff::build::{self, Build};
@@ -47,6 +49,9 @@ pub struct Create {
     /// The id of work that goes along, beside what the state names; may be given more than once
     #[arg(long = "work-id", value_name = "ID")]
     pub work_ids: Vec<String>,
+    /// Facts go along: those that the state names by their ids, and those about the session and its decisions
+    #[arg(long)]
+    pub include_facts: bool,
     /// How long it may be taken, at most 90days
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = humantime::parse_duration)]
     pub ttl: Duration,
@@ -92,6 +97,10 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     }
     let state = session.as_ref().map(|session| std::str::from_utf8(session.state)).transpose();
     let state = state.map_err(|_| table.distrust())?;
+    let facts = match args.include_facts {
+        true => bundle::facts(context, &args.session, state, LONGEST_PAYLOAD)?,
+        false => Vec::new(),
+    };
     let handoff_id = build::new_id(env::random()?);
     let key_id = match &key {
         Minting::Mac(secret) => secret.mac_key().key_id(),
@@ -100,7 +109,7 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     let build = Build {
         session_id: &args.session,
         state,
-        facts: &[],
+        facts: &facts,
         created_at: context.env.now(),
         source_agent: context.agent.as_deref(),
         target_agent: args.target.as_deref(),
@@ -113,9 +122,7 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     };
     let payload = build.payload().map_err(|fault| unbuilt(&args.session, fault))?;
     if payload.len() > LONGEST_PAYLOAD {
-        let message =
-            format!("the payload would have {} bytes; the most that is minted is {LONGEST_PAYLOAD}", payload.len());
-        return Err(Error::new(Code::RefusedTooLarge, message));
+        return Err(too_large(payload.len(), LONGEST_PAYLOAD));
     }
     tell_minted(&mut context.printer, args, &build, payload.len());
     if args.dry_run {
@@ -129,12 +136,29 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     if printer.format() == Format::Id {
         printer.begin("cruxctl.handoff.create.v1", &[])?;
         printer.fields(Some(&handoff_id), &[])?;
-        return printer.end();
+        printer.end()?;
+    } else {
+        // The envelope is a document of its own, whatever the format: others verify it.
+        printer.raw(line.as_bytes())?;
+        printer.raw(b"\n")?;
     }
-    // The envelope is a document of its own, whatever the format: others verify it.
-    printer.raw(line.as_bytes())?;
-    printer.raw(b"\n")?;
-    printer.flush()
+    printer.flush()?;
+    let agent = context.agent.clone();
+    let observed = Observed {
+        action: "create",
+        session_id: &args.session,
+        source_agent: agent.as_deref().unwrap_or(build::ANONYMOUS),
+        target_agent: args.target.as_deref(),
+        content_hash: blake3::hash(&payload),
+    };
+    observe(context, None, &observed);
+    Ok(())
+}
+
+/// Refuses a payload that is longer than any that is minted.
+pub(super) fn too_large(bytes: usize, most: usize) -> Error {
+    let message = format!("the payload would have {bytes} bytes or more; the most that is minted is {most}");
+    Error::new(Code::RefusedTooLarge, message)
 }
 
 fn expiry(now: DateTime<Utc>, args: &Create) -> Result<Option<DateTime<Utc>>> {
@@ -190,8 +214,11 @@ fn tell_minted(printer: &mut Printer, args: &Create, build: &Build<'_>, bytes: u
     };
     let verb = if args.dry_run { "would mint" } else { "minted" };
     let text = format!(
-        "{verb} handoff {} of session {:?} for {whom}: {until}, key id {}, {bytes} bytes",
-        build.handoff_id, args.session, build.key_id
+        "{verb} handoff {} of session {:?} with {} for {whom}: {until}, key id {}, {bytes} bytes",
+        build.handoff_id,
+        args.session,
+        plural(build.facts.len() as u64, "fact"),
+        build.key_id
     );
     printer.note(&text);
 }

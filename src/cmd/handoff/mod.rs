@@ -1,10 +1,16 @@
 //! `cruxctl handoff`: what one agent hands over to another, minted and verified. One file a verb; `source` is where an
-//! envelope comes from, `keys` what it is held against, `take` both together.
+//! envelope comes from, `keys` what it is held against, `take` both together; `bundle` is what goes along, `load` what is
+//! made of it on the other side.
 
+pub mod accept;
+mod bundle;
 pub mod create;
 pub mod inspect;
 pub mod keygen;
 mod keys;
+pub mod ledger;
+mod load;
+mod observe;
 mod source;
 pub mod take;
 pub mod trust;
@@ -35,6 +41,10 @@ pub enum Verb {
     /// The secret comes from --key-file, where one line end behind it does not belong to it, or else from the variable
     /// CRUX_MCP_HANDOFF_SECRET, as it is. No flag takes a secret itself: others can read command lines.
     ///
+    /// With --include-facts the facts go along that are not deleted, not private and visible to the agent, and that the
+    /// state names by their ids (`f_…`), or that are about the session or `__decisions__::SESSION`. Never in a package:
+    /// private facts, receipts, artefacts, and the graph of entities.
+    ///
     /// In a pipe, set -o pipefail: whoever reads the envelope only sees that nothing came.
     Create(create::Create),
     /// Verify an envelope; print the payload that it vouches for, byte for byte
@@ -51,6 +61,21 @@ pub enum Verb {
     /// the envelope's shape, its algorithm, base64, hash, MAC or signature, the payload, the agents, the expiry. An
     /// envelope that fails has the exit status 4. Clocks may differ by 60 s.
     Verify(verify::Verify),
+    /// Accept an envelope: verify it, and load its session and facts; once
+    ///
+    /// The session is stored under the receiving agent's scope (--agent), in the place of one that is there, and does
+    /// not expire. Each fact is stored anew, as the next version of what is known. Nothing is written before all of it
+    /// is known to fit. What the format does not carry over is counted: the facts' tenants, actors, validity and
+    /// horizons. A private fact moves to the receiver's own facts; one that was deleted is left out.
+    ///
+    /// The ledger DIR/cruxctl/handoffs.jsonl notes what will be loaded, then that it was: a handoff that was accepted in
+    /// this data directory is refused (5) the next time, unless --again is given. Where the command was interrupted, type
+    /// it again: it loads what is missing, nothing twice, and nothing that was written since is overwritten.
+    Accept(accept::Accept),
+    /// List the handoffs that were accepted here
+    List(ledger::List),
+    /// Give up a handoff that is half accepted; what was loaded stays
+    Abandon(ledger::Abandon),
     /// Look into an envelope without a key; nothing of it is proven
     Inspect(inspect::Inspect),
     /// Make a new secret, or a pair of ed25519 keys, in a file of its own
@@ -68,6 +93,9 @@ pub fn run(context: &mut Context, args: HandoffArgs) -> Result<()> {
     match args.verb {
         Verb::Create(args) => create::run(context, &args),
         Verb::Verify(args) => verify::run(context, &args),
+        Verb::Accept(args) => accept::run(context, &args),
+        Verb::List(args) => ledger::list(context, &args),
+        Verb::Abandon(args) => ledger::abandon(context, &args),
         Verb::Inspect(args) => inspect::run(context, &args),
         Verb::Keygen(args) => keygen::run(context, &args),
         Verb::Trust(args) => trust::run(context, args),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
 use super::keys::KeyArgs;
@@ -44,10 +44,9 @@ impl Take {
         })
     }
 
-    /// Judges what was proven, and tells what is worth knowing of an envelope that is good.
-    pub fn judge<'p>(&self, context: &mut Context, proven: &'p Proven) -> Result<Verified<'p>> {
-        let conditions =
-            Conditions { now: context.env.now(), receiver: context.agent.as_deref(), max_age: self.most_age()? };
+    /// Judges what was proven as of `now`, and tells what is worth knowing of an envelope that is good.
+    pub fn judge<'p>(&self, context: &mut Context, proven: &'p Proven, now: DateTime<Utc>) -> Result<Verified<'p>> {
+        let conditions = Conditions { now, receiver: context.agent.as_deref(), max_age: self.most_age()? };
         let verified = proven.judge(&conditions)?;
         if let Some(early) = &verified.early {
             context.printer.warn(early, &[]);

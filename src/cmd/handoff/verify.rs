@@ -23,7 +23,7 @@ pub struct Verify {
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Verify) -> Result<()> {
     let proven = args.take.prove(context)?;
-    let verified = args.take.judge(context, &proven)?;
+    let verified = args.take.judge(context, &proven, context.env.now())?;
     if args.raw || context.printer.wants_raw() {
         context.printer.raw(verified.payload)?;
         return context.printer.flush();

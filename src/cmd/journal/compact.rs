@@ -4,11 +4,13 @@ use clap::Args;
 
 use super::{Name, tell_carried_over};
 use crate::cmd::Context;
+use crate::cmd::handoff::ledger;
 use crate::env;
 use crate::error::Result;
 use crate::journal::lock::Lock;
 use crate::journal::{compact, replay};
 use crate::render::{Group, Value};
+use crate::store::{fact, session};
 
 /// Arguments of `journal compact`.
 #[derive(Args, Debug)]
@@ -33,10 +35,17 @@ pub const COMPACTED: &[Group] = &[Group {
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
     let journal = args.journal.journal();
+    let guarded = [session::JOURNAL.name, fact::JOURNAL.name].contains(&journal.name);
     let done = if args.dry_run || !context.has_dir()? {
+        if guarded {
+            ledger::none_open(context, None)?;
+        }
         compact::plan(&context.dir, &replay::open(&context.dir, journal)?, journal)?
     } else {
         let lock = Lock::take(&context.dir, context.lock_timeout)?;
+        if guarded {
+            ledger::none_open(context, Some(&lock))?;
+        }
         compact::apply(&context.dir, journal, &lock, &env::random_tag()?)?
     };
     let cells = [

@@ -14,7 +14,7 @@ use super::Context;
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::journal::witness;
-use crate::store::{JOURNALS, case, fact, reuse, session, trust};
+use crate::store::{JOURNALS, case, fact, handoff, reuse, session, trust};
 
 /// Arguments of `cruxctl journal`.
 #[derive(Args, Debug)]
@@ -45,7 +45,7 @@ pub enum Verb {
     /// held against it like the file itself. Of any other file in its place, such as the daemon's own compaction leaves,
     /// it only tells which ids are gone, in a note; a file that has none of them is damage.
     ///
-    /// The journals reuse and trust are cruxctl's own. Without a name they are checked where they are, and what only
+    /// The journals reuse, handoffs and trust are cruxctl's own. Without a name they are checked where they are, and what only
     /// the daemon would stumble over is no finding in them: the daemon never reads them.
     Check(check::Check),
     /// Set aside what is damaged; show the plan unless --apply is given
@@ -62,8 +62,8 @@ pub enum Verb {
     /// value is erased. As long as a legal hold is in force (a live fact whose entity begins with `__legal_hold__::`),
     /// nothing is erased, and the compaction is refused.
     ///
-    /// Stop the daemon first, but for reuse and trust, which it never reads. The history of a session or case ends here; no count
-    /// is lost.
+    /// Stop the daemon first, but for reuse, handoffs and trust, which it never reads. The history of a session or case
+    /// ends here; no count is lost. While a handoff is half accepted, sessions and facts are not compacted.
     Compact(compact::Compact),
     /// Print the live records, one JSON document a line
     Export(export::Export),
@@ -84,6 +84,9 @@ pub enum Name {
     /// How often cases were used again
     #[value(alias = "reuse.jsonl")]
     Reuse,
+    /// Which handoffs were accepted
+    #[value(alias = "handoffs.jsonl")]
+    Handoffs,
     /// Whose signatures are trusted
     #[value(alias = "trust.jsonl")]
     Trust,
@@ -96,6 +99,7 @@ impl Name {
             Name::Cases => &case::JOURNAL,
             Name::Facts => &fact::JOURNAL,
             Name::Reuse => &reuse::JOURNAL,
+            Name::Handoffs => &handoff::JOURNAL,
             Name::Trust => &trust::JOURNAL,
         }
     }

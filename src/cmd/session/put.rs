@@ -10,13 +10,9 @@ use clap::Args;
 use super::One;
 use super::view::{Done, command, find, parsed, tell};
 use crate::cmd::{Context, input};
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::store::session::{self, JOURNAL, Session};
-
-/// The largest state that is written unless a flag or variable raises it.
-const MAX_STATE_BYTES: u64 = 16 << 20;
 
 /// Arguments of `session put`.
 #[derive(Args, Debug)]
@@ -54,16 +50,7 @@ pub struct Put {
 pub fn run(context: &mut Context, args: Put) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
-    let most = match (args.max_state_bytes, env::var("CRUXCTL_MAX_STATE_BYTES")) {
-        (Some(bytes), _) => bytes,
-        (None, Some(text)) => text.parse().map_err(|_| {
-            Error::new(
-                Code::UsageArguments,
-                format!("CRUXCTL_MAX_STATE_BYTES is {text:?}, which is no number of bytes"),
-            )
-        })?,
-        (None, None) => MAX_STATE_BYTES,
-    };
+    let most = input::most_state_bytes(args.max_state_bytes)?;
     let if_match = match &args.if_match {
         Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
             let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");

@@ -1,18 +1,17 @@
-//! A fact with what later events have made of it, and the newest of a chain.
+//! A fact with what later events have made of it.
 
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 
+use super::SHAPE;
 use super::document::Fact;
-use super::rules::{self, Events, Known};
-use super::{SHAPE, id_of};
+use super::rules::{Events, Known};
 use crate::error::Result;
 use crate::journal::live::{IdKey, Live, Place, Row};
 use crate::journal::read::{self, Reading};
 use crate::journal::replay::Opened;
 use crate::journal::shape::Event;
-use crate::journal::table::Table;
 
 /// A fact as it is now.
 #[derive(Clone, Debug)]
@@ -103,28 +102,4 @@ pub fn stamps(opened: &Opened, events: &Events) -> Result<[Option<DateTime<Utc>>
         at(events.supersession, &["superseded_at", "consolidated_at", "recorded_at"])?,
         at(events.deletion, &["deleted_at", "undone_at"])?,
     ])
-}
-
-/// The live fact with the highest version of a chain, the last stored one among equals: its id and version.
-pub fn head(table: &mut Table, chain: IdKey) -> Result<Option<(String, u64)>> {
-    let Some((key, version)) = rules::newest(&mut table.live, chain) else { return Ok(None) };
-    let is_live = table.live.row(key).filter(|row| row.live);
-    if let Some(row) = is_live
-        && let Some(id) = id_of(&table.opened.read(row.place.span())?)
-    {
-        return if IdKey::of(&id) == key { Ok(Some((id, version))) } else { Err(table.distrust()) };
-    }
-    // The newest was deleted: which one is the next is found among all.
-    let mut head: Option<(String, u64)> = None;
-    for (_, row) in table.records()? {
-        if !row.live || Known::of(row).chain != chain.tag() {
-            continue;
-        }
-        let document = table.opened.read(row.place.span())?;
-        let Some(fact) = Fact::read(&document) else { return Err(table.distrust()) };
-        if head.as_ref().is_none_or(|(_, version)| fact.version >= *version) {
-            head = Some((fact.id.into_owned(), fact.version));
-        }
-    }
-    Ok(head)
 }

@@ -185,6 +185,12 @@ pub fn tokens(value: &str) -> u64 {
     (value.len() as u64).div_ceil(4)
 }
 
+/// A confidence as the daemon writes it; `None` where JSON has no such number, and the daemon would lose the fact.
+#[must_use]
+pub fn confidence_text(confidence: f32) -> Option<String> {
+    serde_json::to_string(&confidence).ok().filter(|_| confidence.is_finite())
+}
+
 /// The id of a new fact, from 16 random bytes.
 #[must_use]
 pub fn new_fact_id(random: [u8; 16]) -> String {

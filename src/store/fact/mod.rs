@@ -2,7 +2,8 @@
 //! to each other.
 //!
 //! The format is here; [`document`] is one fact, [`events`] the lines that are written, [`rules`] how the records add
-//! up, [`current`] a fact with what later events have made of it, and [`privacy`] whose eyes see it.
+//! up, [`current`] a fact with what later events have made of it, [`versions`] the next of a chain, [`compact`] what a
+//! compaction leaves, and [`privacy`] whose eyes see a fact.
 
 pub mod compact;
 pub mod current;
@@ -10,6 +11,7 @@ pub mod document;
 pub mod events;
 pub mod privacy;
 pub mod rules;
+pub mod versions;
 
 use std::borrow::Cow;
 
