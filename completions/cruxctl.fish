@@ -663,29 +663,32 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "supersede" -d 'Let another fact take a fact\'s place, or none any more'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "validity" -d 'Say when a fact holds'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "trust" -d 'Which agents\' signatures are trusted'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify inspect keygen trust help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "accept" -d 'Accept an envelope: verify it, and load its session and facts; once'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "list" -d 'List the handoffs that were accepted here'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "abandon" -d 'Give up a handoff that is half accepted; what was loaded stays'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "trust" -d 'Which agents\' signatures are trusted'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and not __fish_seen_subcommand_from create verify accept list abandon inspect keygen trust help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l target -d 'Only this agent may take it' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l message -d 'What the receiver is to know' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l task-record -d 'A JSON document with any of requester, desired_outcome, sources, acceptance_criteria, boundaries, blocker_rule' -r -F
@@ -704,6 +707,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen
 always\t''
 never\t''"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l include-facts -d 'Facts go along: those that the state names by their ids, and those about the session and its decisions'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l no-expiry -d 'It may be taken for ever'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l allow-missing -d 'Mint an envelope without a state where there is no such session'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from create" -l dry-run -d 'Say what would be minted, and mint nothing'
@@ -738,6 +742,71 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l max-bytes -d 'The longest input that is read' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l key-file -d 'A file with the secret; given more than once, all are tried [default: $CRUX_MCP_HANDOFF_SECRET]' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l trusted -d 'An agent and its public key; may be given more than once [default: as `handoff trust list` has them]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l require -d 'Take only this kind of envelope' -r -f -a "ed25519\t'Signed by an agent'
+mac\t'With a MAC of a shared secret'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l max-age -d 'Take no envelope that was made longer ago than this, for example 2h' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l max-state-bytes -d 'The largest state that is stored [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l from-mcp -d 'Take the envelope out of the answer of an MCP tool'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l again -d 'Accept it although it was accepted before: the session is stored again, and so is each fact'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l if-absent -d 'Only if the receiver has no such session'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l dry-run -d 'Say what would be loaded, and load nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l open -d 'Only those that are half accepted'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from abandon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l max-bytes -d 'The longest input that is read' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from inspect" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
@@ -799,6 +868,9 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from trust" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "accept" -d 'Accept an envelope: verify it, and load its session and facts; once'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the handoffs that were accepted here'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "abandon" -d 'Give up a handoff that is half accepted; what was loaded stays'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "trust" -d 'Which agents\' signatures are trusted'
@@ -997,6 +1069,9 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from fact" -f -a "validity" -d 'Say when a fact holds'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "create" -d 'Mint an envelope of a session; print it on one line'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "verify" -d 'Verify an envelope; print the payload that it vouches for, byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "accept" -d 'Accept an envelope: verify it, and load its session and facts; once'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "list" -d 'List the handoffs that were accepted here'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "abandon" -d 'Give up a handoff that is half accepted; what was loaded stays'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "inspect" -d 'Look into an envelope without a key; nothing of it is proven'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from handoff" -f -a "trust" -d 'Which agents\' signatures are trusted'

@@ -14,6 +14,7 @@ mod envelopes;
 mod errors;
 mod facts;
 mod handoff_keys;
+mod handoffs;
 mod index;
 mod journal_verbs;
 mod law;

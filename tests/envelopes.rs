@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use crate::support::{Answer, World, session_line, tree, words};
 
 /// The secret of the envelopes that are made here.
-const SECRET: &str = "a secret of these tests";
+pub const SECRET: &str = "a secret of these tests";
 
 /// The least that a package has.
-const PACKAGE: &str = "{\"session_id\":\"s\",\"session_state\":{\"n\":1.10},\"facts\":[],\
+pub const PACKAGE: &str = "{\"session_id\":\"s\",\"session_state\":{\"n\":1.10},\"facts\":[],\
                        \"created_at\":\"2026-07-01T12:00:00+00:00\",\"source_agent\":\"alice\",\"message\":null}";
 
 /// An envelope's members, from a payload's bytes and a secret: by BLAKE3 and base64 alone.
-fn parts(payload: &[u8], secret: &str) -> Value {
+pub fn parts(payload: &[u8], secret: &str) -> Value {
     let mac = blake3::keyed_hash(blake3::hash(secret.as_bytes()).as_bytes(), payload);
     json!({
         "payload_b64": STANDARD.encode(payload),
@@ -31,17 +31,17 @@ fn parts(payload: &[u8], secret: &str) -> Value {
     })
 }
 
-fn envelope(payload: impl AsRef<[u8]>) -> String {
+pub fn envelope(payload: impl AsRef<[u8]>) -> String {
     parts(payload.as_ref(), SECRET).to_string()
 }
 
 /// A package with more members.
-fn with(members: &str) -> String {
+pub fn with(members: &str) -> String {
     PACKAGE.replace("\"message\":null", &format!("\"message\":null,{members}"))
 }
 
 /// A world with the secret in the file `key`.
-fn world() -> World {
+pub fn world() -> World {
     let world = World::new();
     fs::write(world.beside("key"), SECRET).unwrap();
     set_mode(&world, "key", 0o600);
@@ -59,13 +59,13 @@ fn verify(world: &World, args: &str, text: impl AsRef<[u8]>) -> Answer {
 
 /// The answer to an envelope that is no good: not a byte on standard output, one code, and nowhere the word that says
 /// that all is well.
-fn rejected(answer: &Answer, code: Code) {
+pub fn rejected(answer: &Answer, code: Code) {
     let told = answer.stderr.to_lowercase();
     assert_eq!((answer.code().as_str(), answer.status), (code.text(), i32::from(code.kind().status())), "{answer:?}");
     assert!(answer.stdout.is_empty() && !told.contains("verified"), "{answer:?}");
 }
 
-fn json_file(path: &str) -> Value {
+pub fn json_file(path: &str) -> Value {
     serde_json::from_slice(&fs::read(tree(path)).unwrap()).unwrap()
 }
 

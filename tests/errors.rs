@@ -147,6 +147,24 @@ given! {
     a_compaction_of_a_damaged_journal_is_refused_damage: RefusedDamage, "sessions.jsonl", || {
         damaged().run(&words("journal compact sessions --json"))
     };
+    a_handoff_that_is_not_there_is_no_handoff: NoHandoff, "h_none", || {
+        World::new().run(&words("handoff abandon h_none --json"))
+    };
+    a_handoff_that_was_accepted_is_refused_replayed: RefusedReplayed, "2026-07-01T12:00:00Z", || {
+        let world = crate::envelopes::world();
+        let accept = words("handoff accept --key-file key --json");
+        world.run_with(&accept, crate::envelopes::envelope(crate::envelopes::PACKAGE)).ends(0);
+        world.run_with(&accept, crate::envelopes::envelope(crate::envelopes::PACKAGE))
+    };
+    a_compaction_beside_a_half_accepted_handoff_is_refused_open: RefusedOpen, "h0", || {
+        let world = facts();
+        fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
+        let open = "{\"op\":\"handoff\",\"content_hash\":\"h0\",\"state\":\"open\",\"session_id\":\"s\",\"source_agent\":\"a\",\
+                    \"key_id\":\"k\",\"session\":true,\"fact_ids\":[],\"sessions_bytes\":0,\"facts_bytes\":0,\"times\":1,\
+                    \"begun_at\":\"2026-07-01T12:00:00Z\"}\n";
+        world.write("cruxctl/handoffs.jsonl", open);
+        world.run(&words("journal compact facts --json"))
+    };
     a_fact_that_is_not_there_is_no_fact: NoFact, "f_none", || facts().run(&words("fact show f_none --json"));
     a_question_that_no_fact_answers_is_no_fact_match: NoFactMatch, "no fact matches", || {
         facts().run(&words("fact query nothing --json"))

@@ -976,6 +976,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "fact validity f_1 --to none",
         "journal compact facts",
         "handoff create later --key-file key",
+        "handoff accept envelope --key-file key",
+        "handoff abandon h_1",
         "handoff keygen new",
         "handoff trust add alice alice.pub",
         "handoff trust remove carol",
@@ -991,7 +993,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     let store_line = "{\"op\":\"store\",\"fact\":{\"fact_id\":\"f_0\",\"entity\":\"e\",\"key\":\"f_0\",\"value\":\"v\",\
                         \"confidence\":1,\"stored_at\":\"2026-01-01T00:00:00Z\",\"tokens\":1,\"deleted\":false}}\n";
     let erased = "{\"op\":\"delete\",\"fact_id\":\"f_0\",\"deleted_at\":\"x\"}\n";
-    let with_both = || {
+    let with_both = |line: &str| {
         let world = with_expired();
         world.write("cases.jsonl", case);
         let fact = |id: &str| store_line.replace("f_0", id);
@@ -1003,16 +1005,26 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let carol = json!({"op": "store", "public_key": public(2).to_hex(), "agent": "carol", "added_at": NOW});
         fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
         world.write("cruxctl/trust.jsonl", format!("{carol}\n"));
+        fs::write(world.beside("envelope"), crate::envelopes::envelope(crate::envelopes::PACKAGE)).unwrap();
+        // Half accepted, it is in the way of compactions.
+        if line.contains("abandon") {
+            let open = json!({
+                "op": "handoff", "content_hash": "ab", "state": "open", "handoff_id": "h_1", "session_id": "s",
+                "source_agent": "a", "key_id": "k", "session": true, "fact_ids": [], "sessions_bytes": 0,
+                "facts_bytes": 0, "times": 1, "begun_at": NOW,
+            });
+            world.write("cruxctl/handoffs.jsonl", format!("{open}\n"));
+        }
         world
     };
-    let files =
-        ["sessions.jsonl", "cases.jsonl", "facts.jsonl", "cruxctl/reuse.jsonl", "cruxctl/trust.jsonl", "../new"];
-    let journals = |world: &World| files.map(|file| world.read(file));
-    let world = with_both();
-    let before = everything(&world.beside(""));
+    let own = ["cruxctl/reuse.jsonl", "cruxctl/trust.jsonl", "cruxctl/handoffs.jsonl"];
+    let files = [&["sessions.jsonl", "cases.jsonl", "facts.jsonl", "../new"], &own[..]].concat();
+    let journals = |world: &World| files.iter().map(|file| world.read(file)).collect::<Vec<_>>();
     let stamp = |world: &World| fs::metadata(world.dir().join("sessions.jsonl")).unwrap().modified().unwrap();
-    let stamped = stamp(&world);
     for line in writers {
+        let world = with_both(line);
+        let before = everything(&world.beside(""));
+        let stamped = stamp(&world);
         let args = [words(line), vec!["--dry-run", "--json"]].concat();
         let answer = world.run_with(&args, "1").ends(0);
         assert!(!line.contains("handoff create") || answer.stdout.is_empty(), "{answer:?}");
@@ -1023,21 +1035,23 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         }
         assert!(everything(&world.beside("")) == before && stamp(&world) == stamped, "{line}");
         // The same without the flag does something, or the test says nothing; one world each.
-        let real = with_both();
+        let real = with_both(line);
         let journal = journals(&real);
         real.run_with(&words(line), "1").ends(0);
         let idle = ["repair", "check", "handoff create"].iter().any(|verb| line.contains(verb));
         assert_eq!(journals(&real) == journal, idle, "{line}");
     }
     let nowhere = World::new();
-    for file in ["cases", "key", "alice.pub"] {
+    let world = with_both("");
+    for file in ["cases", "key", "alice.pub", "envelope"] {
         fs::copy(world.beside(file), nowhere.beside(file)).unwrap();
     }
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
-        let wants_one = ["delete", "archive", "reuse", "handoff create", "remove", "supersede", "validity"]
-            .iter()
-            .any(|verb| line.contains(verb));
+        let wants_one =
+            ["delete", "archive", "reuse", "handoff create", "remove", "supersede", "validity", "abandon"]
+                .iter()
+                .any(|verb| line.contains(verb));
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");
         assert!(!nowhere.dir().exists(), "{line}");
     }

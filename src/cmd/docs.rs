@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, case, examples, handoff, journal, session};
+use super::{Cli, Context, case, examples, fact, handoff, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::handoff::STRICTER;
@@ -187,6 +187,15 @@ fn groups(path: &str) -> &'static [Group] {
         | "cruxctl session unarchive"
         | "cruxctl session reap" => session::view::CHANGED,
         "cruxctl case reuse" => case::reuse::REUSED,
+        "cruxctl case list" => case::list::LISTED,
+        "cruxctl case retrieve" => case::retrieve::FOUND,
+        "cruxctl fact store" => fact::store::STORED,
+        "cruxctl fact list" => fact::list::LISTED,
+        "cruxctl fact query" => fact::query::FOUND,
+        "cruxctl fact history" => fact::history::VERSIONS,
+        "cruxctl fact delete" | "cruxctl fact supersede" | "cruxctl fact validity" => fact::change::CHANGED,
+        "cruxctl handoff list" => handoff::ledger::LISTED,
+        "cruxctl handoff abandon" => handoff::ledger::CHANGED,
         "cruxctl handoff inspect" => handoff::inspect::INSPECTED,
         "cruxctl handoff keygen" => handoff::keygen::MADE,
         "cruxctl handoff trust list" => handoff::trust::LISTED,
@@ -210,8 +219,9 @@ const SEVERITIES: &[&str] = &[
 pub const BESIDE: &[&str] = &[
     "A running daemon reads its journals only when it starts. What is appended here it sees at its next start; until \
      then its own next write of the same session wins.",
-    "It takes no lock. Sessions and cases may be appended beside it. Stop it before journal repair --apply and \
-     journal compact: what it appends meanwhile is carried over, but what it holds in memory is its own.",
+    "It takes no lock. Sessions and cases may be appended beside it. Stop it before facts are written, for it drops what \
+     it did not load when it compacts its journal of facts, and before journal repair --apply and journal compact: what \
+     it appends meanwhile is carried over, but what it holds in memory is its own.",
 ];
 
 /// The files in a data directory, in the words of the manual.
@@ -220,7 +230,15 @@ pub const FILES: &[(&str, &str)] = &[
     ("DIR/cases.jsonl", "the daemon's journal of cases"),
     ("DIR/facts.jsonl", "the daemon's journal of facts"),
     ("DIR/cruxctl/reuse.jsonl", "how often cases were used again; our own journal, which the daemon never reads"),
+    (
+        "DIR/cruxctl/handoffs.jsonl",
+        "the ledger of handoffs that were accepted; our own journal, which the daemon never reads",
+    ),
     ("DIR/cruxctl/trust.jsonl", "whose signatures are trusted; our own journal, which the daemon never reads"),
+    (
+        "DIR/cruxctl/observations.jsonl",
+        "what is noted of handoffs, where CORECRUXD_HANDOFF_OBSERVATIONS asks for it; only ever appended to",
+    ),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
     ("DIR/cruxctl/index/", "where live records lie; a cache, which may be deleted at any time"),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),

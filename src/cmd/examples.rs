@@ -129,7 +129,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "Mint here, verify there: no step may fail unseen",
-                "set -o pipefail; cruxctl handoff create build-42 | cruxctl handoff verify | jq .session_state",
+                "set -o pipefail; cruxctl handoff create build-42 | cruxctl handoff verify | jq -e .session_id",
             ),
             (
                 "Sign it, so that bob knows who it comes from",
@@ -151,6 +151,33 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "cruxctl handoff verify --key-file new.key --key-file old.key envelope.json",
             ),
         ],
+    ),
+    (
+        "cruxctl handoff accept",
+        &[
+            (
+                "Take over what alice was doing",
+                "cruxctl handoff accept --agent bob --key-file handoff.key envelope.json",
+            ),
+            (
+                "From one data directory into another",
+                "cruxctl handoff create build-42 --agent alice --target bob --key-file handoff.key | cruxctl handoff accept --agent bob --key-file handoff.key --data-dir there",
+            ),
+        ],
+    ),
+    (
+        "cruxctl handoff list",
+        &[
+            ("What was accepted here?", "cruxctl handoff list"),
+            ("What was begun and not completed?", "cruxctl handoff list --open"),
+        ],
+    ),
+    (
+        "cruxctl handoff abandon",
+        &[(
+            "Give up the one that is half accepted",
+            "cruxctl handoff abandon $(cruxctl handoff list --open --format id)",
+        )],
     ),
     (
         "cruxctl handoff inspect",

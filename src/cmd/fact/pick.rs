@@ -9,9 +9,8 @@ use crate::cmd::{Context, plural};
 use crate::error::Result;
 use crate::journal::live::{IdKey, Row};
 use crate::journal::table::Table;
-use crate::store::fact::JOURNAL;
-use crate::store::fact::current;
 use crate::store::fact::document::Fact;
+use crate::store::fact::{JOURNAL, current, privacy};
 
 /// Which facts.
 #[derive(Args, Debug)]
@@ -110,8 +109,11 @@ impl Look<'_> {
                     take(context, table, &mut self.hidden, &Met { fact, entity, row })?;
                 }
                 Some(_) => {}
-                // What lies under another agent's entity has no other name for these eyes.
-                None => self.hidden.private += u64::from(self.filter.has(fact, &fact.entity) && !fact.deleted),
+                None => {
+                    let names = [&*fact.entity, privacy::split(&fact.entity).1];
+                    let passes = names.into_iter().any(|entity| self.filter.has(fact, entity));
+                    self.hidden.private += u64::from(passes && !fact.deleted);
+                }
             }
         }
         Ok(())

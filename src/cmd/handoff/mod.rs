@@ -66,7 +66,8 @@ pub enum Verb {
     /// The session is stored under the receiving agent's scope (--agent), in the place of one that is there, and does
     /// not expire. Each fact is stored anew, as the next version of what is known. Nothing is written before all of it
     /// is known to fit. What the format does not carry over is counted: the facts' tenants, actors, validity and
-    /// horizons. A private fact moves to the receiver's own facts; one that was deleted is left out.
+    /// horizons. A private fact moves to the receiver's own facts; one that was deleted is left out. A session id that
+    /// `session put` would refuse is rejected, and so is a fact that only the daemon may write.
     ///
     /// The ledger DIR/cruxctl/handoffs.jsonl notes what will be loaded, then that it was: a handoff that was accepted in
     /// this data directory is refused (5) the next time, unless --again is given. Where the command was interrupted, type
