@@ -469,9 +469,9 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and not __fish_see
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l entity -d 'What it is about' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l key -d 'Which of the entity\'s facts' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l value -d 'What is known' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l value-file -d 'Read the value from this file; - reads standard input' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l value-file -d 'Read the value from this file, its last line end included; - reads standard input' -r -F
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l tenant -d 'Whose it is [default: default]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l confidence -d 'How sure it is [default: 1]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l confidence -d 'How sure it is: any number of 32 bits [default: 1]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l horizon -d 'How long it is expected to hold [default: by the entity]' -r -f -a "volatile\t''
 medium\t''
 stable\t''
@@ -479,7 +479,7 @@ none\t''"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l actor -d 'Who stores it [default: the agent]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l source-receipt -d 'The receipt of the run it comes from' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l valid-from -d 'Since when it holds: an RFC 3339 time, or how long ago (2h)' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l valid-to -d 'Until when it holds' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l valid-to -d 'Until when it holds: an RFC 3339 time, or for how long from now (2h)' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from store" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -525,7 +525,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l sort -d 'The order' -r -f -a "stored\t'Last stored first, by the order of the journal'
 entity\t'By tenant, entity, key and version'
 id\t'By id'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l limit -d 'At most this many' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l limit -d 'At most this many; no further are looked at, nor counted as hidden' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from list" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -633,7 +633,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from supersede" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l from -d 'Since when it holds: an RFC 3339 time, how long ago (2h), or none' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l to -d 'Until when it holds: the same' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l to -d 'Until when it holds: an RFC 3339 time, for how long from now (2h), or none' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand fact; and __fish_seen_subcommand_from validity" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'

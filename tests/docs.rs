@@ -114,3 +114,18 @@ fn every_example_names_a_verb_that_exists() {
         assert!(!examples.is_empty(), "{path}");
     }
 }
+
+#[test]
+fn an_example_of_the_help_is_pasted_as_it_stands() {
+    for (path, examples) in cruxctl::cmd::examples::EXAMPLES {
+        let world = World::new();
+        let args = [crate::support::words(path)[1..].to_vec(), vec!["--help"]].concat();
+        let help = world.run(&args).ends(0).text();
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{path}: {help}");
+        for (_, line) in *examples {
+            // What the shell makes of a broken line is the line.
+            let joined = help.replace("\\\n          ", "");
+            assert!(joined.contains(line), "{path}: {line}\n{help}");
+        }
+    }
+}

@@ -378,3 +378,32 @@ fn a_damaged_trust_list_trusts_nobody_and_stops_no_other_key() {
     world.run(&words("journal repair trust --apply")).ends(0);
     world.run_with(&words("handoff verify"), &alice).ends(0);
 }
+
+#[test]
+fn a_repair_of_what_forbids_something_says_what_to_look_at() {
+    let world = world().damaged();
+    signed(&world, "alice");
+    trust(&world, "add alice alice.pub").ends(0);
+    trust(&world, "remove alice").ends(0);
+    let whole = world.read("cruxctl/trust.jsonl");
+    world.write("cruxctl/trust.jsonl", &whole[..whole.len() - 20]);
+    for apply in ["", " --apply"] {
+        let told = world.run(&words(&format!("journal repair trust{apply}")));
+        assert!(told.stderr.contains("one was removed"), "{told:?}");
+        assert!(told.hints().contains(&"cruxctl handoff trust list".to_owned()), "{told:?}");
+    }
+}
+
+#[test]
+fn a_trust_list_that_others_may_write_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = world();
+    let envelope = signed(&world, "alice");
+    trust(&world, "add alice alice.pub").ends(0);
+    let list = world.dir().join("cruxctl/trust.jsonl");
+    for (mode, warns) in [(0o600, false), (0o644, false), (0o620, true), (0o666, true)] {
+        fs::set_permissions(&list, fs::Permissions::from_mode(mode)).unwrap();
+        let answer = world.run_with(&words("handoff verify"), &envelope).ends(0);
+        assert_eq!(answer.stderr.contains("others may write it"), warns, "{mode:o}: {answer:?}");
+    }
+}

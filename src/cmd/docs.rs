@@ -41,13 +41,38 @@ pub fn tree() -> clap::Command {
 fn with_examples(command: clap::Command, path: &str) -> clap::Command {
     let mut help = String::new();
     for (what, line) in examples::of(path) {
-        help.push_str(&format!("\n  {what}:\n      {line}\n"));
+        help.push_str(&format!("\n  {what}:\n      {}\n", broken(line)));
     }
     let command = if help.is_empty() { command } else { command.after_long_help(format!("Examples:{help}")) };
     command.mut_subcommands(|sub| {
         let path = format!("{path} {}", sub.get_name());
         with_examples(sub, &path)
     })
+}
+
+/// How long a line of an example may be, so that no terminal breaks it elsewhere than a shell may.
+const EXAMPLE_WIDTH: usize = 70;
+
+/// A command line over several lines where it is long, so that it can be pasted as it stands.
+fn broken(line: &str) -> String {
+    let (mut text, mut width, mut quote) = (String::new(), 0, None);
+    // Words between which the shell takes a break: not those of a quoted text.
+    for word in line.split_inclusive(' ') {
+        if quote.is_none() && width > 0 && width + word.trim_end().len() > EXAMPLE_WIDTH {
+            text.push_str("\\\n          ");
+            width = 4;
+        }
+        for c in word.chars() {
+            match quote {
+                None if c == '"' || c == '\'' => quote = Some(c),
+                Some(open) if open == c => quote = None,
+                _ => {}
+            }
+        }
+        text.push_str(word);
+        width += word.len();
+    }
+    text
 }
 
 /// Prints a shell's completion script.

@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, TimeDelta, Utc};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
@@ -241,6 +241,8 @@ impl Context {
     /// The lock, and the live records of a journal behind it, for a verb that decides by what is there.
     pub fn locked(&mut self, journal: &'static Journal) -> Result<(Lock, Table)> {
         let (lock, table) = Table::lock(&self.dir, journal, self.lock_timeout)?;
+        // Behind the lock it is later: what is stamped from here on is in the order of the journal.
+        self.env = Env::read()?;
         self.tell_damage(journal, &table.seen, table.against.as_ref(), false);
         Ok((lock, table))
     }
@@ -486,11 +488,21 @@ fn usage(error: &clap::Error, argv: &[OsString], stdout_closed: bool) -> u8 {
 
 /// Reads a moment: an RFC 3339 time, or how long ago.
 pub fn moment(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    moment_by(text, &|span| now.checked_sub_signed(span))
+}
+
+/// Reads a moment: an RFC 3339 time, or in how long.
+pub fn coming_moment(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    moment_by(text, &|span| now.checked_add_signed(span))
+}
+
+fn moment_by(text: &str, by: &dyn Fn(TimeDelta) -> Option<DateTime<Utc>>) -> Result<DateTime<Utc>> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Ok(time.to_utc());
     }
-    let ago = humantime::parse_duration(text).ok().and_then(|d| chrono::TimeDelta::from_std(d).ok());
-    ago.and_then(|ago| now.checked_sub_signed(ago)).ok_or_else(|| {
+    let span = humantime::parse_duration(text).ok().and_then(|d| TimeDelta::from_std(d).ok());
+    // RFC 3339 knows four digits of a year.
+    span.and_then(by).filter(|time| (0..=9999).contains(&time.year())).ok_or_else(|| {
         let message = format!("{text:?} is neither an RFC 3339 time nor a time span like 2h or 3days");
         Error::new(Code::UsageArguments, message)
     })

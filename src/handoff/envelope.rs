@@ -109,7 +109,7 @@ impl<'t> Envelope<'t> {
 
 fn not_base64(name: &str, error: base64::DecodeError) -> Error {
     let why = error.to_string().to_lowercase();
-    malformed(format!("{name} is not base64 as it is written in one way only: {}", why.trim_end_matches('.')))
+    malformed(format!("{name} is not canonical base64 with padding: {}", why.trim_end_matches('.')))
 }
 
 /// The envelope of a payload, as one line without its line end.

@@ -55,6 +55,8 @@ pub struct Keys {
     pub macs: Vec<MacKey>,
     /// Agents' keys; all are tried.
     pub agents: Vec<Trusted>,
+    /// Whether there are keys of agents that cannot be believed.
+    pub doubted: bool,
 }
 
 /// The key that vouches for a payload.
@@ -156,12 +158,14 @@ fn algorithm(envelope: &Envelope<'_>, keys: &Keys, only: Option<Algorithm>) -> R
             );
             Err(rejected(message).hint("give the secret as well: --key-file FILE"))
         }
-        Algorithm::Ed25519 if keys.agents.is_empty() => Err(Error::new(
-            Code::EnvironmentNoKey,
-            "the envelope is signed with ed25519, and no agent's key is known here",
-        )
-        .hint("name it: --trusted AGENT=KEY.pub")
-        .hint("cruxctl handoff trust add AGENT KEY.pub")),
+        Algorithm::Ed25519 if keys.agents.is_empty() && keys.doubted => {
+            Err(Error::new(Code::EnvironmentNoKey, "no agent's key can be believed here"))
+        }
+        Algorithm::Ed25519 if keys.agents.is_empty() => {
+            let message = format!("the algorithm is {named}, and no agent's key is known here");
+            Err(rejected(message)
+                .hint("name the agent and its public key, if you trust it: --trusted alice=alice.key.pub"))
+        }
         algorithm => Ok(algorithm),
     }
 }
@@ -180,9 +184,10 @@ fn no_signature(agents: &[Trusted]) -> Error {
     names.dedup();
     let trusted =
         if names.len() == 1 { "1 trusted agent".to_owned() } else { format!("{} trusted agents", names.len()) };
-    let message =
-        format!("the signature is of no key of the {trusted}: the payload was altered, or signed by somebody else");
-    Error::new(Code::RejectedMac, message).hint("cruxctl handoff trust add AGENT KEY.pub")
+    let message = format!(
+        "the signature is by none of the keys of {trusted}: the payload was altered, or signed by another key"
+    );
+    Error::new(Code::RejectedMac, message).hint("which keys are trusted? cruxctl handoff trust list")
 }
 
 impl Proven {
@@ -260,6 +265,13 @@ fn check_times(package: &Package<'_>, conditions: &Conditions<'_>) -> Result<Opt
         return Err(Error::new(Code::RejectedExpired, message));
     }
     let early = age <= -LEEWAY;
+    if early && conditions.max_age.is_some() {
+        let message = format!(
+            "its age for --max-age cannot be told: it was created ahead of the clock here, at {}, and {clocks}",
+            text(package.created_at)
+        );
+        return Err(Error::new(Code::RejectedExpired, message));
+    }
     Ok(early
         .then(|| format!("it was created ahead of the clock here: at {}, and {clocks}", text(package.created_at))))
 }

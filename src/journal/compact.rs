@@ -228,11 +228,11 @@ fn rewritten(
         return Ok(());
     }
     let message = format!(
-        "{} holds are in force in {} (such as {}), and compaction would erase {erased} deleted records that they may \
-         cover; nothing was changed",
-        holds.len(),
+        "a hold is in force in {} ({}{}), and compaction would erase deleted records that it may cover ({erased}); \
+         nothing was changed",
         opened.path.display(),
-        holds[0]
+        holds[0],
+        if holds.len() > 1 { format!(", and {} more", holds.len() - 1) } else { String::new() }
     );
     Err(Error::new(Code::RefusedHold, message)
         .hint(format!("cruxctl journal show {} --id {}", journal.name, holds[0])))

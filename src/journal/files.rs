@@ -297,6 +297,13 @@ pub fn open_kept(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
     }
 }
 
+/// The mode of a file that others than its owner may write.
+#[must_use]
+pub fn writable_by_others(path: &Path) -> Option<u32> {
+    let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o022 != 0).then_some(mode)
+}
+
 /// Opens a journal for reading; `None` where there is none.
 pub fn open_read(path: &Path) -> Result<Option<File>> {
     if !check_kind(path)? {

@@ -24,7 +24,7 @@ pub(super) fn object(out: &mut String, kind: Option<&str>, names: &[&str], value
 /// Writes one value.
 pub(super) fn value(out: &mut String, value: &Value<'_>) {
     match value {
-        Value::Text(t) => text(out, t),
+        Value::Text(t) | Value::Long(t) => text(out, t),
         Value::Count(n) => out.push_str(&n.to_string()),
         Value::Number(n) if n.ends_with("infinity") => text(out, n),
         Value::Number(n) => out.push_str(n),

@@ -41,6 +41,8 @@ pub enum Format {
 pub enum Value<'a> {
     /// Text of ours or of others.
     Text(std::borrow::Cow<'a, str>),
+    /// Text of which a row of a table shows the beginning alone.
+    Long(std::borrow::Cow<'a, str>),
     /// A count or size.
     Count(u64),
     /// A number as JSON writes it; a text where JSON has no such number.
@@ -99,7 +101,7 @@ impl<'a> Value<'a> {
     /// The value as text, not yet made safe.
     fn raw(&self) -> String {
         match self {
-            Value::Text(text) => text.to_string(),
+            Value::Text(text) | Value::Long(text) => text.to_string(),
             Value::Count(n) => n.to_string(),
             Value::Number(n) => n.clone(),
             Value::Flag(flag) => flag.to_string(),
@@ -159,6 +161,9 @@ pub struct Settings {
 
 /// How many rows a table holds before it is written; wider rows further down get a table of their own.
 const TABLE_ROWS: usize = 500;
+
+/// How many characters a table shows of a long text.
+const LONG: usize = 60;
 
 /// The one printer of a process.
 pub struct Printer {
@@ -383,6 +388,10 @@ impl Printer {
         let row = group.columns.iter().zip(cells).filter(|(name, _)| shows(name));
         table.add_row(row.map(|(_, cell)| match cell {
             Value::Time(time) => time.to_rfc3339_opts(SecondsFormat::Secs, true),
+            Value::Long(text) => match text.char_indices().nth(LONG) {
+                Some((end, _)) => for_terminal(&text[..end]) + "…",
+                None => for_terminal(text),
+            },
             cell => for_terminal(&cell.raw()),
         }));
         if table.row_count() >= TABLE_ROWS {

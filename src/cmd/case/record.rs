@@ -155,15 +155,15 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
     };
     let id = cases::new_id(env::random()?);
     let now = context.env.now();
-    let new = case(context, document, Cow::Borrowed(&id), now)?;
-    let line = new.line();
-    append::check_length(&JOURNAL, &line)?;
+    let mut new = case(context, document, Cow::Borrowed(&id), now)?;
+    append::check_length(&JOURNAL, &new.line())?;
     let mut offset = None;
     if args.dry_run {
         context.table(&JOURNAL, false)?;
     } else {
         let (lock, table) = context.locked(&JOURNAL)?;
-        offset = super::append(context, &lock, table, &[line])?.spans.first().map(|span| span.offset);
+        new.created_at = context.env.now();
+        offset = super::append(context, &lock, table, &[new.line()])?.spans.first().map(|span| span.offset);
     }
     let printer = &mut context.printer;
     let told = if matches!(printer.format(), Format::Table | Format::Plain) {

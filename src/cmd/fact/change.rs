@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::store::check_validity;
 use super::view::{Eyes, current, find};
-use crate::cmd::{Context, moment};
+use crate::cmd::{Context, coming_moment, moment};
 use crate::error::{Code, Error, Result};
 use crate::journal::live::{IdKey, Row};
 use crate::journal::lock::Lock;
@@ -43,11 +43,20 @@ pub struct Supersede {
     /// Which fact.
     #[command(flatten)]
     pub one: One,
+    /// What takes its place.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// What takes a fact's place.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct Place {
     /// The fact that takes its place
-    #[arg(long, value_name = "ID", required_unless_present = "clear")]
+    #[arg(long, value_name = "ID")]
     pub by: Option<String>,
     /// None takes its place any more
-    #[arg(long, conflicts_with = "by")]
+    #[arg(long)]
     pub clear: bool,
 }
 
@@ -57,10 +66,19 @@ pub struct Validity {
     /// Which fact.
     #[command(flatten)]
     pub one: One,
+    /// When it holds.
+    #[command(flatten)]
+    pub times: Times,
+}
+
+/// When a fact holds.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = true)]
+pub struct Times {
     /// Since when it holds: an RFC 3339 time, how long ago (2h), or none
-    #[arg(long, value_name = "TIME", required_unless_present_any = ["to", "clear"])]
+    #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
-    /// Until when it holds: the same
+    /// Until when it holds: an RFC 3339 time, for how long from now (2h), or none
     #[arg(long, value_name = "TIME")]
     pub to: Option<String>,
     /// It holds at any time
@@ -195,7 +213,7 @@ pub fn supersede(context: &mut Context, args: &Supersede) -> Result<()> {
     let valid = (now.fact.valid_from, now.fact.valid_to);
     let was = now.fact.superseded_by.map(|by| by.into_owned());
     let at = context.env.now();
-    let line = match &args.by {
+    let line = match &args.place.by {
         Some(by) => {
             let linked = link(&mut changing, &id, &tenant, by);
             linked.inspect_err(|error| {
@@ -211,8 +229,8 @@ pub fn supersede(context: &mut Context, args: &Supersede) -> Result<()> {
         }
         None => events::clear_supersede(&id, at),
     };
-    let action = if args.by.is_some() { "supersede" } else { "clear" };
-    let outcome = Outcome { action, superseded_by: args.by.clone(), valid };
+    let action = if args.place.by.is_some() { "supersede" } else { "clear" };
+    let outcome = Outcome { action, superseded_by: args.place.by.clone(), valid };
     finish(context, changing, &args.one, line, "cruxctl.fact.supersede.v1", outcome)
 }
 
@@ -252,14 +270,16 @@ pub fn validity(context: &mut Context, args: &Validity) -> Result<()> {
     let mut changing = Changing::open(context, &args.one)?;
     let now = changing.fact()?;
     let at = context.env.now();
-    let time = |text: &Option<String>, is: Option<DateTime<Utc>>| match text.as_deref() {
-        None if args.clear => Ok(None),
+    let Times { from, to, clear } = &args.times;
+    type Read = fn(&str, DateTime<Utc>) -> Result<DateTime<Utc>>;
+    let time = |text: &Option<String>, is: Option<DateTime<Utc>>, read: Read| match text.as_deref() {
+        None if *clear => Ok(None),
         None => Ok(is),
         Some("none") => Ok(None),
-        Some(text) => moment(text, at).map(Some),
+        Some(text) => read(text, at).map(Some),
     };
-    let valid = (time(&args.from, now.fact.valid_from)?, time(&args.to, now.fact.valid_to)?);
-    check_validity(valid.0, valid.1)?;
+    let valid = (time(from, now.fact.valid_from, moment)?, time(to, now.fact.valid_to, coming_moment)?);
+    check_validity(context, valid.0, valid.1)?;
     let line = events::set_validity(&now.fact.id, valid.0, valid.1, at);
     let superseded_by = now.fact.superseded_by.map(|by| by.into_owned());
     let outcome = Outcome { action: "validity", superseded_by, valid };

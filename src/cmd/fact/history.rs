@@ -1,5 +1,7 @@
 //! `cruxctl fact history`: every version of what is known, and what became of it.
 
+use std::borrow::Cow;
+
 use clap::Args;
 
 use super::view::{Eyes, current, find};
@@ -7,10 +9,10 @@ use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::live::IdKey;
 use crate::journal::table::Table;
-use crate::render::{Group, Value};
+use crate::render::{Group, Value, quoted};
 use crate::store::fact::current::{now, stamps};
 use crate::store::fact::rules::{self, Known};
-use crate::store::fact::{DEFAULT_TENANT, JOURNAL, privacy};
+use crate::store::fact::{DEFAULT_TENANT, JOURNAL, privacy, tenant_named};
 use crate::store::scope::Scope;
 
 /// Arguments of `fact history`.
@@ -56,14 +58,16 @@ pub const VERSIONS: &[Group] = &[Group {
 /// The chains that these eyes may mean.
 fn chains(table: &mut Table, eyes: &Eyes, args: &History) -> Result<Vec<IdKey>> {
     let Some(key) = &args.key else {
-        let (row, document) = find(table, eyes, &args.what)?;
+        let (row, document) = find(table, eyes, &args.what)
+            .map_err(|error| error.hint(format!("name the key as well, if {} is an entity", quoted(&args.what))))?;
         let fact = current(table, row, &document)?.fact;
         return Ok(vec![rules::chain(&fact.tenant, &fact.entity, &fact.key)]);
     };
-    let mut chains = vec![rules::chain(&args.tenant, &args.what, key)];
+    let tenant = tenant_named(&args.tenant);
+    let mut chains = vec![rules::chain(tenant, &args.what, key)];
     // An agent calls its private entities by the names of others.
     if let Scope::Agent(agent) = &eyes.scope {
-        chains.push(rules::chain(&args.tenant, &privacy::private_entity(agent, &args.what), key));
+        chains.push(rules::chain(tenant, &privacy::private_entity(agent, &args.what), key));
     }
     Ok(chains)
 }
@@ -106,7 +110,7 @@ pub fn run(context: &mut Context, args: &History) -> Result<()> {
         let cells = [
             Value::Count(fact.version),
             Value::text(&*fact.id),
-            Value::text(&*fact.value),
+            Value::Long(Cow::Borrowed(&*fact.value)),
             Value::single(fact.sureness()),
             Value::Time(fact.stored_at),
             Value::maybe(fact.actor.as_deref()),

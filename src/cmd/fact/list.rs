@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::pick::{Filter, Hidden, Look};
+use super::pick::{Filter, Hidden, Look, Next};
 use super::view::{COLUMNS, Eyes, SHOWN, cells};
 use crate::cmd::Context;
 use crate::error::Result;
@@ -41,7 +41,7 @@ pub struct List {
     /// The other way round
     #[arg(long)]
     pub reverse: bool,
-    /// At most this many
+    /// At most this many; no further are looked at, nor counted as hidden
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
 }
@@ -64,17 +64,19 @@ pub fn run(context: &mut Context, args: &List) -> Result<()> {
     let mut look = Look { eyes: &eyes, filter: &args.filter, hidden: Hidden::default() };
     let mut shown = 0u64;
     context.printer.begin("cruxctl.fact.list.v1", LISTED)?;
-    look.each(context, &mut table, rows, &mut |context, _, hidden, met| {
+    look.each(context, &mut table, rows, &|_, _| true, &mut |context, _, hidden, met| {
         let fact = met.fact;
         if fact.deleted && !args.deleted {
             hidden.deleted += 1;
         } else if fact.superseded_by.is_some() && !fact.deleted && !args.all && !args.deleted {
             hidden.superseded += 1;
-        } else if args.limit.is_none_or(|limit| shown < limit) {
+        } else if args.limit.is_some_and(|limit| shown >= limit) {
+            return Ok(Next::Enough);
+        } else {
             shown += 1;
             context.printer.row(0, &[&fact.id], &cells(fact, &met.entity, eyes.is_private(fact)))?;
         }
-        Ok(())
+        Ok(Next::More)
     })?;
     if context.printer.gone() {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::journal::live::{IdKey, Row};
 use crate::journal::table::Table;
 use crate::store::fact::document::Fact;
-use crate::store::fact::{JOURNAL, current, privacy};
+use crate::store::fact::{JOURNAL, current, privacy, tenant_named};
 
 /// Which facts.
 #[derive(Args, Debug)]
@@ -35,7 +35,7 @@ pub struct Filter {
 impl Filter {
     /// Whether a fact passes. `entity`: as it is seen.
     fn has(&self, fact: &Fact<'_>, entity: &str) -> bool {
-        self.tenant.as_deref().is_none_or(|tenant| fact.tenant == tenant)
+        self.tenant.as_deref().is_none_or(|tenant| fact.tenant == tenant_named(tenant))
             && self.entity.as_deref().is_none_or(|wanted| entity == wanted)
             && self.prefix.as_deref().is_none_or(|prefix| entity.starts_with(prefix))
             && self.key.as_deref().is_none_or(|key| fact.key == key)
@@ -76,6 +76,12 @@ pub(super) struct Look<'a> {
     pub(super) hidden: Hidden,
 }
 
+/// Whether further facts are wanted.
+pub(super) enum Next {
+    More,
+    Enough,
+}
+
 /// A fact that passes.
 pub(super) struct Met<'m> {
     /// As it is now.
@@ -86,34 +92,44 @@ pub(super) struct Met<'m> {
 }
 
 impl Look<'_> {
-    /// Hands out the facts that pass, in the order of `rows`. Those that these eyes do not see are counted.
+    /// Hands out the facts that pass, in the order of `rows`, as long as `take` wants more. Those that these eyes do not
+    /// see are counted. `wanted`: what a fact must say, in its own document, under the entity as it is seen.
     pub(super) fn each(
         &mut self,
         context: &mut Context,
         table: &mut Table,
         rows: Vec<(IdKey, Row)>,
-        take: &mut dyn FnMut(&mut Context, &mut Table, &mut Hidden, &Met<'_>) -> Result<()>,
+        wanted: &dyn Fn(&Fact<'_>, &str) -> bool,
+        take: &mut dyn FnMut(&mut Context, &mut Table, &mut Hidden, &Met<'_>) -> Result<Next>,
     ) -> Result<()> {
         for (key, row) in rows {
             if context.printer.gone() {
                 return Ok(());
             }
             let document = table.opened.read(row.place.span())?;
-            let Some(now) = current::now(&table.opened, &mut table.live, (key, row), &document)? else {
+            let Some(fact) = Fact::read(&document) else {
                 context.without_it(&JOURNAL, table)?;
                 continue;
             };
-            let fact = &now.fact;
-            match self.eyes.see(fact) {
-                Some(entity) if self.filter.has(fact, &entity) => {
-                    take(context, table, &mut self.hidden, &Met { fact, entity, row })?;
-                }
-                Some(_) => {}
+            match self.eyes.see(&fact) {
+                Some(entity) if self.filter.has(&fact, &entity) && wanted(&fact, &entity) => {}
+                Some(_) => continue,
                 None => {
                     let names = [&*fact.entity, privacy::split(&fact.entity).1];
-                    let passes = names.into_iter().any(|entity| self.filter.has(fact, entity));
-                    self.hidden.private += u64::from(passes && !fact.deleted);
+                    let passes = |entity: &&str| self.filter.has(&fact, entity) && wanted(&fact, entity);
+                    self.hidden.private += u64::from(row.live && names.iter().any(passes));
+                    continue;
                 }
+            }
+            // What later events have made of it is looked up for those that pass.
+            let Some(now) = current::brought_up(&table.opened, &mut table.live, (key, row), fact)? else {
+                context.without_it(&JOURNAL, table)?;
+                continue;
+            };
+            let entity = self.eyes.see(&now.fact).unwrap_or_default();
+            match take(context, table, &mut self.hidden, &Met { fact: &now.fact, entity, row })? {
+                Next::More => {}
+                Next::Enough => return Ok(()),
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use chrono::{DateTime, Utc};
 use clap::Args;
 
-use super::pick::{Filter, Hidden, Look};
+use super::pick::{Filter, Hidden, Look, Next};
 use super::view::{COLUMNS, Eyes, SHOWN, cells, current};
 use crate::cmd::{Context, moment, plural};
 use crate::error::{Code, Error, Result};
@@ -35,7 +35,7 @@ pub struct Query {
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: u64,
 }
 
@@ -77,20 +77,23 @@ pub fn run(context: &mut Context, args: &Query) -> Result<()> {
     let mut look = Look { eyes: &eyes, filter: &args.filter, hidden: Hidden::default() };
     // The rows of what is found, so that not all their documents are in memory.
     let mut found = Vec::new();
-    look.each(context, &mut table, rows, &mut |_, table, hidden, met| {
-        let fact = met.fact;
-        let text = format!("{} {} {}", met.entity, fact.key, fact.value);
+    let common = |fact: &Fact<'_>, entity: &str| {
+        let text = format!("{entity} {} {}", fact.key, fact.value);
         let mut common = 0;
         words.each_common(&Words::of(&text), &mut |_| common += 1);
-        if !words.is_empty() && (common == 0 || (args.all_words && common < words.len())) {
-            return Ok(());
-        }
+        common
+    };
+    let wanted = |fact: &Fact<'_>, entity: &str| {
+        words.is_empty() || common(fact, entity) >= if args.all_words { words.len() } else { 1 }
+    };
+    look.each(context, &mut table, rows, &wanted, &mut |_, table, hidden, met| {
+        let fact = met.fact;
         match as_of {
             Some(at) if !counted(table, fact, at)? => {}
             None if fact.superseded_by.is_some() && !args.all => hidden.superseded += 1,
-            _ => found.push((common, met.row)),
+            _ => found.push((common(fact, &met.entity), met.row)),
         }
-        Ok(())
+        Ok(Next::More)
     })?;
     look.hidden.tell(context);
     if found.is_empty() {

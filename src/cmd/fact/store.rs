@@ -8,15 +8,15 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::view::Eyes;
-use crate::cmd::{Context, input, moment};
+use crate::cmd::{Context, coming_moment, input, moment};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
-use crate::render::{Format, Group, Value};
+use crate::render::{Format, Group, Value, rfc3339};
 use crate::store::fact::document::{Fact, confidence_text, new_fact_id, tokens};
 use crate::store::fact::privacy::{self, AGENT_PREFIX};
 use crate::store::fact::versions::Versions;
-use crate::store::fact::{DEFAULT_TENANT, HORIZONS, JOURNAL, events};
+use crate::store::fact::{DEFAULT_TENANT, HORIZONS, JOURNAL, events, tenant_named};
 use crate::store::scope::Scope;
 
 /// Arguments of `fact store`.
@@ -31,13 +31,13 @@ pub struct Store {
     /// What is known
     #[arg(long, value_name = "TEXT", requires = "entity", allow_hyphen_values = true)]
     pub value: Option<String>,
-    /// Read the value from this file; - reads standard input
+    /// Read the value from this file, its last line end included; - reads standard input
     #[arg(long, value_name = "FILE", requires = "entity", conflicts_with = "value", value_hint = clap::ValueHint::FilePath)]
     pub value_file: Option<PathBuf>,
     /// Whose it is [default: default]
     #[arg(long, value_name = "TENANT", requires = "entity", allow_hyphen_values = true)]
     pub tenant: Option<String>,
-    /// How sure it is [default: 1]
+    /// How sure it is: any number of 32 bits [default: 1]
     #[arg(long, value_name = "N", requires = "entity", allow_hyphen_values = true)]
     pub confidence: Option<f64>,
     /// How long it is expected to hold [default: by the entity]
@@ -55,7 +55,7 @@ pub struct Store {
     /// Since when it holds: an RFC 3339 time, or how long ago (2h)
     #[arg(long, value_name = "TIME", requires = "entity")]
     pub valid_from: Option<String>,
-    /// Until when it holds
+    /// Until when it holds: an RFC 3339 time, or for how long from now (2h)
     #[arg(long, value_name = "TIME", requires = "entity")]
     pub valid_to: Option<String>,
     /// Take the entity as it is stored, whatever agent it belongs to
@@ -87,8 +87,7 @@ struct Document {
     confidence: Option<f64>,
     #[serde(alias = "horizon_class")]
     horizon: Option<String>,
-    #[serde(default)]
-    private: bool,
+    private: Option<bool>,
     actor: Option<String>,
     source_receipt: Option<String>,
     valid_from: Option<String>,
@@ -124,7 +123,7 @@ fn given(args: Store) -> Result<Document> {
         value,
         confidence: args.confidence,
         horizon: args.horizon,
-        private: args.private,
+        private: Some(args.private),
         actor: args.actor,
         source_receipt: args.source_receipt,
         valid_from: args.valid_from,
@@ -148,11 +147,15 @@ fn placed(context: &mut Context, eyes: &Eyes, document: &Document) -> Result<(St
     let belongs = format!("entities that begin with {AGENT_PREFIX} belong to agents: use --private and --agent");
     input::check_new("entity", &document.entity, theirs.then_some(belongs))?;
     input::check_new("key", &document.key, None)?;
+    if let Some(tenant) = document.tenant.as_deref().filter(|tenant| !tenant.trim().is_empty()) {
+        input::check_new("tenant", tenant, None)?;
+    }
+    let asked = document.private == Some(true);
     if let Some(prefix) = privacy::daemons_own(&document.entity) {
         let message = format!("facts whose entity begins with {prefix} are the daemon's own: nothing was stored");
         return Err(Error::new(Code::RefusedDaemonsOwn, message));
     }
-    let entity = match (&eyes.scope, document.private) {
+    let entity = match (&eyes.scope, asked) {
         (Scope::Agent(agent), true) => privacy::private_entity(agent, &document.entity),
         (Scope::Unscoped, true) => {
             let message = "a private fact belongs to an agent, and there is none: nobody would see it";
@@ -161,8 +164,8 @@ fn placed(context: &mut Context, eyes: &Eyes, document: &Document) -> Result<(St
         }
         _ => document.entity.clone(),
     };
-    let private = eyes.privacy.is_private(&entity, document.private);
-    if let Some(prefix) = eyes.privacy.born_private(&entity).filter(|_| !document.private && !stored_as_it_is) {
+    let private = eyes.privacy.is_private(&entity, asked);
+    if let Some(prefix) = eyes.privacy.born_private(&entity).filter(|_| !asked && !stored_as_it_is) {
         let text = format!("facts about {prefix}… are private: this one is seen with --all-agents only");
         context.printer.note(&text);
     }
@@ -175,14 +178,14 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
     let document = given(args)?;
     let (entity, private) = placed(context, &eyes, &document)?;
     let now = context.env.now();
-    let time = |text: &Option<String>| text.as_deref().map(|text| moment(text, now)).transpose();
-    let (valid_from, valid_to) = (time(&document.valid_from)?, time(&document.valid_to)?);
-    check_validity(valid_from, valid_to)?;
+    let valid_from = document.valid_from.as_deref().map(|text| moment(text, now)).transpose()?;
+    let valid_to = document.valid_to.as_deref().map(|text| coming_moment(text, now)).transpose()?;
+    check_validity(context, valid_from, valid_to)?;
     if let Some(horizon) = document.horizon.as_deref().filter(|horizon| !HORIZONS.contains(horizon)) {
         let message = format!("the horizon {horizon:?} is none of {}", HORIZONS.join(", "));
         return Err(Error::new(Code::UsageDocument, message));
     }
-    let tenant = document.tenant.filter(|tenant| !tenant.trim().is_empty());
+    let tenant = document.tenant.filter(|name| tenant_named(name) == name);
     let mut fact = Fact {
         id: new_fact_id(env::random()?).into(),
         tenant: tenant.map_or(DEFAULT_TENANT.into(), Cow::Owned),
@@ -205,14 +208,14 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
         valid_to,
         access_count: 0,
         last_accessed_at: None,
-        others: String::new(),
-        exact: true,
+        source: b"",
     };
     append::check_length(&JOURNAL, &events::store(&fact))?;
     let (lock, mut table) = match dry_run {
         true => (None, context.table(&JOURNAL, false)?),
         false => {
             let (lock, table) = context.locked(&JOURNAL)?;
+            fact.stored_at = context.env.now();
             (Some(lock), table)
         }
     };
@@ -225,10 +228,21 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
 }
 
 /// Refuses a time span that ends before it begins.
-pub(super) fn check_validity(from: Option<DateTime<Utc>>, to: Option<DateTime<Utc>>) -> Result<()> {
+pub(super) fn check_validity(
+    context: &mut Context,
+    from: Option<DateTime<Utc>>,
+    to: Option<DateTime<Utc>>,
+) -> Result<()> {
+    if let Some(to) = to.filter(|to| *to <= context.env.now()) {
+        context.printer.note(&format!("the fact holds no longer: its end was at {}", rfc3339(to)));
+    }
     match (from, to) {
         (Some(from), Some(to)) if to <= from => {
-            let message = format!("the fact would hold until {to}, which is not after {from}: it would never hold");
+            let message = format!(
+                "the fact would hold until {}, which is not after {}: it would never hold",
+                rfc3339(to),
+                rfc3339(from)
+            );
             Err(Error::new(Code::UsageArguments, message))
         }
         _ => Ok(()),

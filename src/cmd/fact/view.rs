@@ -73,7 +73,7 @@ pub(super) fn cells<'f>(fact: &'f Fact<'_>, entity: &'f str, private: bool) -> V
         Value::text(&*fact.tenant),
         Value::text(entity),
         Value::text(&*fact.key),
-        Value::text(&*fact.value),
+        Value::Long(Cow::Borrowed(&*fact.value)),
         Value::single(fact.sureness()),
         Value::text(&*fact.horizon),
         Value::Flag(private),
@@ -110,7 +110,10 @@ pub(super) fn find(table: &mut Table, eyes: &Eyes, id: &str) -> Result<(Row, Vec
     };
     let hint = match hidden {
         true => format!("cruxctl fact show --all-agents {}", quoted(id)),
-        false => "cruxctl fact list".to_owned(),
+        false => match &eyes.scope {
+            Scope::Agent(agent) => format!("cruxctl fact list --agent {}", quoted(agent)),
+            _ => "cruxctl fact list".to_owned(),
+        },
     };
     Err(Error::new(Code::NoFact, message).hint(hint))
 }

@@ -37,14 +37,14 @@ pub(super) fn facts(context: &mut Context, session: &str, state: Option<&str>, m
             stay += 1;
             continue;
         }
-        let confidence = confidence_text(fact.sureness()).filter(|_| fact.exact);
+        let confidence = confidence_text(fact.sureness()).filter(|_| fact.is_exact());
         let Some(confidence) = confidence else {
             let message = format!("the fact {:?} is not handed over: a receiver would not read it", fact.id);
             return Err(Error::new(Code::RefusedDaemonUnreadable, message)
                 .hint(format!("cruxctl journal check {} --for-daemon", JOURNAL.name)));
         };
         // A package has the members that the daemon knows, and no others.
-        (fact.confidence, fact.others) = (confidence.into(), String::new());
+        (fact.confidence, fact.source) = (confidence.into(), b"");
         let text = String::from_utf8(fact.document()).unwrap_or_default();
         bytes += text.len();
         if bytes > most {

@@ -91,7 +91,10 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
         Some(session) => tell_oddities(context, args, session),
         None if args.allow_missing => input::check_new_id(&args.session, false)?,
         None => {
-            let error = view::absent(context, &mut table, &scope, &args.session)?;
+            let mut error = view::absent(context, &mut table, &scope, &args.session)?;
+            for hint in &mut error.hints {
+                *hint = hint.replacen("cruxctl session get", "cruxctl handoff create", 1);
+            }
             return Err(error.hint("hand over what goes along with it, without a state: --allow-missing"));
         }
     }

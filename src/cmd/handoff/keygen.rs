@@ -41,6 +41,10 @@ pub fn run(context: &mut Context, args: &Keygen) -> Result<()> {
     let mut public = args.file.clone().into_os_string();
     public.push(".pub");
     let public = PathBuf::from(public);
+    if args.file.as_os_str() == "-" {
+        let message = "a key is never printed: name a file for it";
+        return Err(Error::new(Code::UsageArguments, message).hint("cruxctl handoff keygen handoff.key"));
+    }
     let mut key_id = None;
     if args.dry_run {
         let wanted = [Some(&args.file), args.ed25519.then_some(&public)];

@@ -85,11 +85,14 @@ impl KeyArgs {
         }
         if self.trusted.is_empty() && self.require != Some(Require::Mac) {
             (held.keys.agents, held.doubt) = trust::trusted(context);
+            held.keys.doubted = held.doubt.is_some();
         }
         if held.keys.macs.is_empty() && held.keys.agents.is_empty() {
             return Err(held.doubt.unwrap_or_else(|| {
-                no_key("verify", "cruxctl handoff verify --key-file handoff.key")
-                    .hint("cruxctl handoff trust add AGENT KEY.pub")
+                no_key("verify")
+                    .hint("name the secret's file: --key-file handoff.key")
+                    .hint(format!("or take the daemon's secret: export {VARIABLE}=\"$(cat handoff.key)\""))
+                    .hint("or name an agent and its public key: --trusted alice=alice.key.pub")
             }));
         }
         Ok(held)
@@ -112,17 +115,19 @@ pub(super) fn minting(context: &mut Context, key_file: Option<&Path>, sign_key: 
         Some(path) => Some(secret_of_file(context, path)?),
         None => secret_of_variable(context)?,
     };
-    secret.map(Minting::Mac).ok_or_else(|| no_key("mint", "cruxctl handoff create SESSION --key-file handoff.key"))
+    secret.map(Minting::Mac).ok_or_else(|| {
+        no_key("mint")
+            .hint("cruxctl handoff keygen handoff.key")
+            .hint("then name it: --key-file handoff.key")
+            .hint(format!("or take the daemon's secret: export {VARIABLE}=\"$(cat handoff.key)\""))
+    })
 }
 
-fn no_key(verb: &str, with: &str) -> Error {
+fn no_key(verb: &str) -> Error {
     Error::new(
         Code::EnvironmentNoKey,
         format!("there is no key to {verb} with: neither a file is named nor is {VARIABLE} set"),
     )
-    .hint("cruxctl handoff keygen handoff.key")
-    .hint(with)
-    .hint(format!("or take the daemon's secret: export {VARIABLE}=\"$(cat handoff.key)\""))
 }
 
 /// A public key's file.

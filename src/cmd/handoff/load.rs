@@ -108,8 +108,7 @@ impl<'p> Load<'p> {
                 valid_to: None,
                 access_count: 0,
                 last_accessed_at: None,
-                others: String::new(),
-                exact: true,
+                source: b"",
             };
             // However long its version and the id before it will be.
             let widest = Fact { version: u64::MAX, supersedes: Some("f".repeat(64).into()), ..loaded.clone() };

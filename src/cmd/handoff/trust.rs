@@ -9,6 +9,7 @@ use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::handoff::signature::PublicKey;
 use crate::handoff::verify::Trusted;
+use crate::journal::files;
 use crate::journal::table::Table;
 use crate::render::{Group, Value, quoted};
 use crate::store::trust::{self, Entry, JOURNAL};
@@ -98,6 +99,12 @@ pub(super) fn trusted(context: &mut Context) -> (Vec<Trusted>, Option<Error>) {
 fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
     if !context.dir.has(&JOURNAL).map_err(|e| Error::io("look at", &context.dir.journal(&JOURNAL), &e))? {
         return Ok(Vec::new());
+    }
+    let path = context.dir.journal(&JOURNAL);
+    if let Some(mode) = files::writable_by_others(&path) {
+        let text =
+            format!("{} decides who is trusted, and others may write it: its mode is {mode:03o}", path.display());
+        context.printer.warn(&text, &[format!("chmod 600 {}", quoted(&path.to_string_lossy()))]);
     }
     let mut table = context.table(&JOURNAL, false)?;
     let entries = if table.is_damaged() { Vec::new() } else { entries(context, &mut table)? };

@@ -59,8 +59,8 @@ pub enum Verb {
     ///
     /// Of facts each that is not deleted is kept once, with the members that later events have changed as they are now;
     /// so are supersessions and the sources of consolidations. Of a deleted fact only that it was deleted is kept: its
-    /// value is erased. As long as a legal hold is in force (a live fact whose entity begins with `__legal_hold__::`),
-    /// nothing is erased, and the compaction is refused.
+    /// value is erased. As long as a legal hold is in force (a live fact whose entity begins with `__legal_hold__::`), a
+    /// compaction that would erase a deleted fact is refused.
     ///
     /// Stop the daemon first, but for reuse, handoffs and trust, which it never reads. The history of a session or case
     /// ends here; no count is lost. While a handoff is half accepted, sessions and facts are not compacted.

@@ -13,6 +13,7 @@ use crate::journal::quarantine::{self, Entry};
 use crate::journal::repair::{self, Edit, Naming, Options, Plan};
 use crate::journal::{Journal, Span, replay};
 use crate::render::{Group, Printer, Value};
+use crate::store::{handoff, trust};
 
 /// Arguments of `journal repair`.
 #[derive(Args, Debug)]
@@ -132,6 +133,20 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
     failed.map_or(told, Err)
 }
 
+/// Journals of which a record that is set aside may have forbidden something: what is to be looked at then.
+const FORGETS: [(&str, &str, &str); 2] = [
+    (
+        trust::JOURNAL.name,
+        "what is set aside of the trusted keys may say that one was removed: look whether each is still to be trusted",
+        "trust",
+    ),
+    (
+        handoff::JOURNAL.name,
+        "what is set aside of the ledger may say that a handoff was accepted: it could be accepted once more",
+        "",
+    ),
+];
+
 /// Says what the plan is, or what was done.
 fn tell(
     context: &mut Context,
@@ -180,6 +195,11 @@ fn tell(
             plural(possible, "place")
         );
         context.printer.warn(&text, &["cruxctl journal check".to_owned()]);
+    }
+    for (name, says, verb) in FORGETS {
+        if plans.iter().any(|(journal, plan, _)| journal.name == name && plan.removed_bytes > 0) {
+            context.printer.warn(says, &[format!("cruxctl handoff {verb} list").replace("  ", " ")]);
+        }
     }
     if edits == 0 {
         context.printer.note("there is nothing to repair");

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::current;
 use super::document::Fact;
 use super::rules::{self, Events, Known};
-use super::{events, id_of, privacy};
+use super::{events, privacy, replaces_earlier};
 use crate::error::{Code, Error, Result};
 use crate::journal::compact::{Left, Piece};
 use crate::journal::finding::Span;
@@ -86,6 +86,19 @@ fn lasts(live: &mut Live, canonical: IdKey, sources: &[Cow<'_, str>], place: Spa
     })
 }
 
+/// Hands out what is left of a fact that a later one of its chain has removed: nothing, as a rule. Where an operator shares
+/// such entities, the daemon keeps the earlier ones, and they are not ours to erase; a later one that is left removes it
+/// again for everybody else.
+fn removed(live: &mut Live, fact: &Fact<'_>, place: Span, document: &[u8], left: &mut Left<'_>) -> Result<()> {
+    let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
+    let newest = rules::newest(live, chain).and_then(|(newest, _)| live.row(newest));
+    let again = newest.is_some_and(|newest| newest.live && newest.place.span().offset > place.offset);
+    match !fact.private && !fact.deleted && replaces_earlier(&fact.entity, &fact.key) && again {
+        true => (left.keep)(Piece::New(&events::store_document(document))),
+        false => Ok(()),
+    }
+}
+
 /// Hands out what is left of a fact that lies at `range` in a record.
 fn fact(
     live: &mut Live,
@@ -100,22 +113,27 @@ fn fact(
     };
     let document = record.event.members.text.get(range.clone()).unwrap_or_default();
     let place = Span { offset: record.span.offset + range.start as u64, len: range.len() as u64 };
-    let Some(id) = id_of(document) else { return Err(changed()) };
-    let key = IdKey::of(&id);
+    let Some(read) = Fact::read(document) else { return Err(changed()) };
+    let key = IdKey::of(&read.id);
     // A second record of an id does not count, nor one that a later one has removed.
-    let Some(row) = live.row(key).filter(|row| row.place == Place::of(place)) else { return Ok(()) };
-    let Some(now) = current::now(opened, live, (key, row), document)? else { return Err(changed()) };
-    let Fact { entity, deleted, .. } = &now.fact;
+    let Some(row) = live.row(key).filter(|row| row.place == Place::of(place)) else {
+        return match live.row(key) {
+            None => removed(live, &read, place, document, left),
+            Some(_) => Ok(()),
+        };
+    };
+    let Some(now) = current::brought_up(opened, live, (key, row), read)? else { return Err(changed()) };
+    let Fact { id, entity, deleted, .. } = &now.fact;
     if *deleted {
         left.erased += 1;
         // One that came as deleted has no event that says so.
         return match now.events.deletion.span().len {
-            0 => (left.keep)(Piece::New(&events::delete_at(&id, now.fact.stored_at))),
+            0 => (left.keep)(Piece::New(&events::delete_at(id, now.fact.stored_at))),
             _ => Ok(()),
         };
     }
     if entity.starts_with(privacy::LEGAL_HOLD) && now.fact.superseded_by.is_none() {
-        left.holds.push(id);
+        left.holds.push(id.clone().into_owned());
     }
     match (now.unchanged, record.event.op.name) {
         (true, "store") => (left.keep)(Piece::Kept(record.span)),

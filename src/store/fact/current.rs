@@ -1,7 +1,5 @@
 //! A fact with what later events have made of it.
 
-use std::borrow::Cow;
-
 use chrono::{DateTime, Utc};
 
 use super::SHAPE;
@@ -30,10 +28,22 @@ pub struct Current<'d> {
 pub fn now<'d>(
     opened: &Opened,
     live: &mut Live,
-    (key, row): (IdKey, Row),
+    row: (IdKey, Row),
     document: &'d [u8],
 ) -> Result<Option<Current<'d>>> {
-    let Some(mut fact) = Fact::read(document) else { return Ok(None) };
+    match Fact::read(document) {
+        Some(fact) => brought_up(opened, live, row, fact),
+        None => Ok(None),
+    }
+}
+
+/// A fact as its document has it, brought up to what it is now.
+pub fn brought_up<'d>(
+    opened: &Opened,
+    live: &mut Live,
+    (key, row): (IdKey, Row),
+    mut fact: Fact<'d>,
+) -> Result<Option<Current<'d>>> {
     let (known, events) = (Known::of(row), Events::of(live, key));
     if IdKey::of(&fact.id) != key {
         return Ok(None);
@@ -45,7 +55,7 @@ pub fn now<'d>(
         0 => None,
         tag if own.as_ref().is_some_and(|id| IdKey::of(id).tag() == tag) => own,
         tag => {
-            let by = with_event(opened, events.supersession, |event| by_whom(event).map(Cow::into_owned))?;
+            let by = superseding(opened, events.supersession)?.map(|(by, _)| by);
             let Some(by) = by.filter(|by| IdKey::of(by).tag() == tag) else { return Ok(None) };
             Some(by.into())
         }
@@ -84,22 +94,23 @@ fn with_event<T>(opened: &Opened, place: Place, take: impl FnOnce(&Event<'_>) ->
     Ok(take(&event))
 }
 
-/// The fact that an event puts in the place of others.
-fn by_whom<'e>(event: &Event<'e>) -> Option<Cow<'e, str>> {
-    let members = &event.members;
-    let named = members.id("by_fact_id").or_else(|| members.id("canonical_fact_id"));
-    named.or_else(|| event.record.id("fact_id").filter(|_| event.op.name == "consolidate"))
+/// The fact that takes the place of another, and since when: from the event that says so, or its own document.
+fn superseding(opened: &Opened, place: Place) -> Result<Option<(String, Option<DateTime<Utc>>)>> {
+    let text = opened.read(place.span())?;
+    if let Some(fact) = Fact::read(&text) {
+        return Ok(Some((fact.id.into_owned(), Some(fact.stored_at))));
+    }
+    with_event(opened, place, |event| {
+        let at = event.members.time("superseded_at").map(|at| at.to_utc());
+        event.members.id("by_fact_id").map(|by| (by.into_owned(), at))
+    })
 }
 
 /// When a fact was superseded and when it was deleted, as far as events say so.
 pub fn stamps(opened: &Opened, events: &Events) -> Result<[Option<DateTime<Utc>>; 2]> {
-    let at = |place: Place, names: &[&str]| {
-        with_event(opened, place, |event| {
-            names.iter().find_map(|name| event.members.time(name)).map(|time| time.to_utc())
-        })
-    };
-    Ok([
-        at(events.supersession, &["superseded_at", "consolidated_at", "recorded_at"])?,
-        at(events.deletion, &["deleted_at", "undone_at"])?,
-    ])
+    let deleted = with_event(opened, events.deletion, |event| {
+        let at = event.members.time("deleted_at").or_else(|| event.members.time("undone_at"));
+        at.map(|at| at.to_utc())
+    });
+    Ok([superseding(opened, events.supersession)?.and_then(|(_, at)| at), deleted?])
 }

@@ -55,10 +55,8 @@ pub struct Fact<'a> {
     pub access_count: u64,
     /// When it was last asked for.
     pub last_accessed_at: Option<DateTime<Utc>>,
-    /// Members that this version does not know, as written, each with its comma in front.
-    pub others: String,
-    /// Whether its texts can be written again as they are: half of a surrogate pair cannot.
-    pub exact: bool,
+    /// The document that it was read from, with whatever other versions have added; empty where it is new.
+    pub source: &'a [u8],
 }
 
 impl<'a> Fact<'a> {
@@ -89,9 +87,14 @@ impl<'a> Fact<'a> {
             valid_to: time("valid_to"),
             access_count: doc.natural("access_count").unwrap_or(0),
             last_accessed_at: time("last_accessed_at"),
-            others: others(&doc, document),
-            exact: TEXTS.iter().all(|name| is_exact(&doc, name)),
+            source: document,
         })
+    }
+
+    /// Whether its texts can be written again as they are: half of a surrogate pair cannot.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        read::read_record(FACT, self.source).is_none_or(|doc| TEXTS.iter().all(|name| is_exact(&doc, name)))
     }
 
     /// How sure it is, as the daemon holds it: a 32-bit float. Beyond its range it is infinite.
@@ -130,9 +133,11 @@ impl<'a> Fact<'a> {
         };
         // It cannot fail: a struct of texts and numbers.
         let mut text = serde_json::to_vec(&written).unwrap_or_default();
-        text.pop();
-        text.extend_from_slice(self.others.as_bytes());
-        text.push(b'}');
+        if let Some(doc) = read::read_record(FACT, self.source) {
+            text.pop();
+            text.extend_from_slice(others(&doc, self.source).as_bytes());
+            text.push(b'}');
+        }
         text
     }
 }

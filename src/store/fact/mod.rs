@@ -174,7 +174,13 @@ pub fn id_of(fact: &[u8]) -> Option<String> {
     members.id("fact_id").map(Cow::into_owned)
 }
 
-/// A fact's tenant: a blank one is the default one.
+/// The tenant of this name: a blank one is the default one.
+#[must_use]
+pub fn tenant_named(name: &str) -> &str {
+    if name.trim().is_empty() { DEFAULT_TENANT } else { name }
+}
+
+/// A fact's tenant.
 fn tenant_of<'a>(fact: &Members<'a>) -> Cow<'a, str> {
-    fact.text("tenant_hash").filter(|tenant| !tenant.trim().is_empty()).unwrap_or(DEFAULT_TENANT.into())
+    fact.text("tenant_hash").filter(|name| tenant_named(name) == name).unwrap_or(DEFAULT_TENANT.into())
 }

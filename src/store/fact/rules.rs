@@ -47,7 +47,7 @@ impl Known {
 /// Where the events lie that have changed a fact since it was stored; an empty place: none has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// The one that says which fact supersedes it.
+    /// The one that says which fact supersedes it, or that fact's own document.
     pub supersession: Place,
     /// The one that says when it holds.
     pub validity: Place,
@@ -136,7 +136,6 @@ impl Facts<'_> {
                 fact.superseded_by = canonical.tag();
                 fact.bound = true;
             });
-            self.note(*source, |events| events.supersession = place);
         }
         let more = hash(sources);
         self.live.set(canonical.beside(SOURCES), Row { place, beside: true, more, ..Row::default() });
@@ -221,6 +220,8 @@ impl Facts<'_> {
             return false;
         }
         self.bind(&sources, key, line);
+        // The event names all of them: each looks into the one document instead.
+        sources.iter().for_each(|source| self.note(*source, |events| events.supersession = Place::of(place)));
         true
     }
 

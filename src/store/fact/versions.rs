@@ -27,8 +27,8 @@ impl Versions {
         };
         fact.version = before.as_ref().map_or(1, |(_, version)| version.saturating_add(1));
         self.heads.insert(chain, (fact.id.clone().into_owned(), fact.version));
-        // Of these entities the daemon keeps the latest alone: there is nothing to supersede.
-        let before = before.filter(|_| !replaces_earlier(&fact.entity, &fact.key));
+        // Of these entities the daemon keeps the latest alone, unless they are shared: there is nothing to supersede.
+        let before = before.filter(|_| !(fact.private && replaces_earlier(&fact.entity, &fact.key)));
         let Some((before, _)) = before else { return Ok(vec![events::store(fact)]) };
         fact.supersedes = Some(before.clone().into());
         let mut lines = vec![events::store(fact)];
