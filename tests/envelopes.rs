@@ -746,7 +746,7 @@ fn an_envelope_is_the_same_document_in_every_format_and_talk_says_what_it_is() {
     world.put("s", "1");
     let create =
         |args: &str| world.run(&[words("handoff create s --key-file key --target bob"), words(args)].concat());
-    for format in ["table", "plain", "json", "jsonl"] {
+    for format in ["table", "plain", "json", "jsonl", "id"] {
         let answer = create(&format!("--format {format}")).ends(0);
         let names: Vec<String> = answer.json().as_object().unwrap().keys().cloned().collect();
         assert_eq!(names, ["content_hash", "payload_b64", "signature_alg", "signature_b64"], "{format}");
@@ -761,7 +761,7 @@ fn an_envelope_is_the_same_document_in_every_format_and_talk_says_what_it_is() {
             assert!(answer.stderr.contains(said), "{said}: {answer:?}");
         }
     }
-    assert!(create("--format id").ends(0).text().starts_with("h_") && create("-q").ends(0).stderr.is_empty());
+    assert!(create("-q").ends(0).stderr.is_empty());
     let dry = create("--dry-run").ends(0);
     assert!(dry.stdout.is_empty() && dry.stderr.contains("would mint"), "{dry:?}");
     // On a terminal as well.

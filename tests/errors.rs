@@ -160,7 +160,7 @@ given! {
         let world = facts();
         fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
         let open = "{\"op\":\"handoff\",\"content_hash\":\"h0\",\"state\":\"open\",\"session_id\":\"s\",\"source_agent\":\"a\",\
-                    \"key_id\":\"k\",\"session\":true,\"fact_ids\":[],\"sessions_bytes\":0,\"facts_bytes\":0,\"times\":1,\
+                    \"key_id\":\"k\",\"session\":true,\"fact_ids\":[],\"sessions_bytes\":0,\"facts_bytes\":0,\"heads_before\":[],\"times\":1,\
                     \"begun_at\":\"2026-07-01T12:00:00Z\"}\n";
         world.write("cruxctl/handoffs.jsonl", open);
         world.run(&words("journal compact facts --json"))

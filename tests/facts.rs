@@ -881,6 +881,29 @@ fn a_compaction_erases_what_was_deleted_and_keeps_what_others_wrote() {
 }
 
 #[test]
+fn what_is_deleted_is_erased_whatever_the_lengths() {
+    // A batch becomes lines of their own, so that a compaction may make a journal longer.
+    let facts: Vec<Value> = (0..40).map(|n| document(&format!("f_{n}"), "default", "e", &n.to_string())).collect();
+    let batch = json!({"op": "store_batch", "facts": facts}).to_string() + "\n";
+    let grown = |filler: usize| {
+        let unread = format!(
+            "{{\"op\":\"clear_supersede\",\"fact_id\":\"none\",\"cleared_at\":\"{}\"}}\n",
+            "x".repeat(filler)
+        );
+        let delete = "{\"op\":\"delete\",\"fact_id\":\"f_7\",\"deleted_at\":\"x\"}\n".to_owned();
+        World::with(JOURNAL, [batch.clone(), delete, unread].concat())
+    };
+    let told = grown(0).run(&words("journal compact facts --dry-run --json")).ends(0).json();
+    let length = |name: &str| usize::try_from(told["journals"][0][name].as_u64().unwrap()).unwrap();
+    let filler = length("after_bytes") - length("before_bytes");
+    let world = grown(filler);
+    let before = world.read(JOURNAL).len();
+    world.run(&words("journal compact facts")).ends(0);
+    let after = String::from_utf8(world.read(JOURNAL)).unwrap();
+    assert!(after.len() == before && !after.contains("value of f_7\""), "{before} {}", after.len());
+}
+
+#[test]
 fn a_legal_hold_keeps_deleted_facts_from_being_erased() {
     let hold = store_line(&document("f_h", "t2", "__legal_hold__::case", "k"));
     let world = World::with(JOURNAL, [simple("f_1"), simple("f_2"), hold].concat());

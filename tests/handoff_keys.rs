@@ -407,3 +407,19 @@ fn a_trust_list_that_others_may_write_is_told() {
         assert_eq!(answer.stderr.contains("others may write it"), warns, "{mode:o}: {answer:?}");
     }
 }
+
+#[test]
+fn a_mac_in_the_name_of_an_agent_with_a_trusted_key_is_told() {
+    let world = world();
+    signed(&world, "alice");
+    let mac = |agent: &str| {
+        let line = format!("handoff create s --allow-missing --key-file key --agent {agent}");
+        world.run(&words(&line)).ends(0).stdout
+    };
+    trust(&world, "add alice alice.pub").ends(0);
+    for (agent, warns) in [("alice", true), ("bob", false)] {
+        let answer = world.run_with(&words("handoff verify --key-file key"), mac(agent)).ends(0);
+        assert_eq!(answer.stderr.contains("did not sign this"), warns, "{answer:?}");
+    }
+    world.run_with(&words("handoff verify --require ed25519 --json"), mac("alice")).fails(Code::RejectedAlgorithm);
+}

@@ -546,13 +546,118 @@ fn what_was_written_since_is_left_as_it_is() {
     accept(&world, &three()).ends(0);
     let facts = facts(&world);
     assert!(facts.len() == 3 && facts[id(1)]["deleted"] == true && facts[id(0)]["superseded_by"].is_null());
-    // Somebody has stored a version of the same chain: ours are the next.
-    let world = begun(&[], false);
-    world.run(&words("fact store --entity e --key k --value theirs")).ends(0);
+    // Somebody has stored a version of the same chain: it stays the newest, whatever of ours was there before.
+    for (there, left_out) in [(&[][..], 2), (&[0], 1)] {
+        let world = begun(there, false);
+        world.run(&words("fact store --entity e --key k --value theirs")).ends(0);
+        let answer = accept(&world, &three()).ends(0);
+        assert_eq!(
+            (&answer.json()["left_out_newer"], &answer.json()["facts_loaded"]),
+            (&json!(left_out), &json!(3 - left_out))
+        );
+        assert!(answer.stderr.contains("left out: newer ones"), "{answer:?}");
+        let list = world.run(&words("fact list --entity e --json")).json();
+        assert_eq!(list["facts"].as_array().unwrap().len(), 1);
+        assert_eq!(list["facts"][0]["value"], "theirs");
+        let entry = lines(&world, LEDGER).pop().unwrap();
+        assert_eq!(entry["fact_ids"].as_array().unwrap().len(), 3 - left_out);
+    }
+    // A version that was there before is none of these.
+    let world = self::world();
+    world.run(&words("fact store --entity e --key k --value before")).ends(0);
+    let before = world.read(FACTS);
     accept(&world, &three()).ends(0);
+    let first = String::from_utf8(world.read(LEDGER)).unwrap().lines().next().unwrap().to_owned() + "\n";
+    for (file, bytes) in [(LEDGER, first.as_bytes()), (FACTS, &before), (SESSIONS, b"")] {
+        world.write(file, bytes);
+    }
+    fs::remove_dir_all(world.dir().join("cruxctl/index")).unwrap();
+    assert_eq!(accept(&world, &three()).ends(0).json()["facts_loaded"], 3);
     let history = world.run(&words("fact history e k --json")).json();
     let values: Vec<&Value> = history["versions"].as_array().unwrap().iter().map(|v| &v["value"]).collect();
-    assert_eq!(json!(values), json!(["theirs", "value of f_a", "value of f_c"]));
+    assert_eq!(json!(values), json!(["before", "value of f_a", "value of f_c"]));
+}
+
+#[test]
+fn a_repair_or_a_clock_between_changes_nothing_of_what_is_left_alone() {
+    // A session that was deleted since stays so, though a repair has moved every record.
+    let world = world().damaged();
+    world.run_with(&words("session put s --agent bob"), "\"mine\"").ends(0);
+    let good = world.read(SESSIONS);
+    world.write(
+        SESSIONS,
+        [&b"{\"op\":\"store\",\"session\":{\"session_id\":\"torn, and rather long\"\n"[..], &good].concat(),
+    );
+    let before = world.read(SESSIONS);
+    accept(&world, &three()).ends(0);
+    let back_to_begun = |world: &World, sessions: &[u8]| {
+        let first = String::from_utf8(world.read(LEDGER)).unwrap().lines().next().unwrap().to_owned() + "\n";
+        for (file, bytes) in [(LEDGER, first.as_bytes()), (FACTS, b""), (SESSIONS, sessions)] {
+            world.write(file, bytes);
+        }
+        fs::remove_dir_all(world.dir().join("cruxctl/index")).unwrap();
+    };
+    back_to_begun(&world, &before);
+    world.run(&words("session delete s --agent bob")).ends(0);
+    world.run(&words("journal repair sessions --apply")).ends(0);
+    let answer = accept(&world, &three()).ends(0);
+    assert!(answer.json()["session_loaded"] == false && world.session_ids().is_empty(), "{answer:?}");
+    assert_eq!(lines(&world, LEDGER).pop().unwrap()["session"], false);
+    // One that nobody has touched is replaced, whatever its clock said.
+    let mut world = self::world();
+    world.at("2026-12-01T00:00:00Z");
+    world.run_with(&words("session put s --agent bob"), "\"ahead\"").ends(0);
+    let before = world.read(SESSIONS);
+    world.at("2026-07-01T12:00:00Z");
+    accept(&world, &three()).ends(0);
+    back_to_begun(&world, &before);
+    let trial = world.run_with(&[words(ACCEPT), vec!["--dry-run"]].concat(), three()).ends(0).json();
+    let told = accept(&world, &three()).ends(0).json();
+    for told in [trial, told] {
+        assert_eq!(
+            (&told["session_loaded"], &told["completed"], &told["left_out_newer"]),
+            (&json!(true), &json!(true), &json!(0))
+        );
+    }
+}
+
+#[test]
+fn what_is_there_without_its_line_end_gets_it() {
+    let whole = begun(&[0, 1, 2, 3], true);
+    for file in [FACTS, SESSIONS] {
+        let world = begun(&[0, 1, 2, 3], true);
+        let bytes = whole.read(file);
+        let text = String::from_utf8(world.read(file)).unwrap();
+        world.write(file, &text[..text.len() - 1]);
+        accept(&world, &three()).ends(0);
+        assert!(world.read(file).ends_with(b"\n") && world.read(file).len() == bytes.len(), "{file}");
+        is_loaded_once(&world, file);
+        assert_eq!(world.check(&["--for-daemon"]).0, 0);
+    }
+}
+
+#[test]
+fn a_fact_of_which_only_the_delete_is_left_is_not_loaded_again() {
+    let world = begun(&[0, 1, 2, 3], true);
+    let ids = lines(&world, LEDGER)[0]["fact_ids"].clone();
+    let id = ids[1].as_str().unwrap();
+    // As the daemon compacts it.
+    let text = String::from_utf8(world.read(FACTS)).unwrap();
+    let left: String = text.lines().filter(|line| !line.contains(id)).map(|line| format!("{line}\n")).collect();
+    world.write(FACTS, left + &format!("{{\"op\":\"delete\",\"fact_id\":\"{id}\",\"deleted_at\":\"x\"}}\n"));
+    accept(&world, &three()).ends(0);
+    assert_eq!(facts(&world).len(), 2);
+    // A scan that a newer one has removed is not put in its place.
+    let scan = envelope(package(&[fact("f_s", "__repo_scan__::x", "content")]));
+    let world = self::world();
+    accept(&world, &scan).ends(0);
+    let first = String::from_utf8(world.read(LEDGER)).unwrap().lines().next().unwrap().to_owned() + "\n";
+    world.write(LEDGER, first);
+    fs::remove_dir_all(world.dir().join("cruxctl/index")).unwrap();
+    world.run(&words("fact store --entity __repo_scan__::x --key content --value newer --all-agents")).ends(0);
+    accept(&world, &scan).ends(0);
+    let facts = facts(&world);
+    assert!(facts.len() == 1 && facts.values().all(|fact| fact["value"] == "newer"), "{facts:?}");
 }
 
 #[test]
@@ -583,6 +688,7 @@ fn while_it_is_half_accepted_nobody_else_accepts_it_and_nothing_is_compacted() {
         let error = world.run(&words(&format!("journal {line} --json"))).fails(Code::RefusedOpen);
         assert!(error["hints"][1].as_str().unwrap().contains(&hash), "{error}");
     }
+    world.run_with(&[words(ACCEPT), vec!["--again"]].concat(), three()).fails(Code::RefusedOpen);
     world.run(&words("journal compact cases")).ends(0);
     let list = world.run(&words("handoff list --open --json")).ends(0);
     assert_eq!(list.json()["handoffs"][0]["state"], "open");

@@ -115,7 +115,7 @@ fn ledger() -> String {
         let entry = json!({
             "op": "handoff", "content_hash": hash.repeat(32), "state": state, "handoff_id": id, "session_id": "\u{1b}s",
             "source_agent": "alice", "receiver": "bob", "key_id": "k", "session": true, "fact_ids": ["f_1"],
-            "sessions_bytes": 0, "facts_bytes": 0, "times": 1, "begun_at": "2026-01-01T00:00:00Z",
+            "sessions_bytes": 0, "facts_bytes": 0, "heads_before": [], "times": 1, "begun_at": "2026-01-01T00:00:00Z",
         });
         format!("{entry}\n")
     };

@@ -1011,7 +1011,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
             let open = json!({
                 "op": "handoff", "content_hash": "ab", "state": "open", "handoff_id": "h_1", "session_id": "s",
                 "source_agent": "a", "key_id": "k", "session": true, "fact_ids": [], "sessions_bytes": 0,
-                "facts_bytes": 0, "times": 1, "begun_at": NOW,
+                "facts_bytes": 0, "heads_before": [], "times": 1, "begun_at": NOW,
             });
             world.write("cruxctl/handoffs.jsonl", format!("{open}\n"));
         }

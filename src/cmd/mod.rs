@@ -90,7 +90,7 @@ pub enum Noun {
     Case(case::CaseArgs),
     /// What is known: store it, find it, say when it holds
     Fact(fact::FactArgs),
-    /// What one agent hands over to another: mint, verify, look into
+    /// What one agent hands over to another: mint, verify, accept
     Handoff(handoff::HandoffArgs),
     /// The journals themselves: check, repair, show, compact, export
     Journal(journal::JournalArgs),

@@ -46,8 +46,8 @@ pub fn check_length(journal: &Journal, line: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Appends records, each a whole line without its line end, with one write and one sync. Without any record it only
-/// syncs.
+/// Appends records, each a whole line without its line end, with one write and one sync. Without any record, what was
+/// appended before is made whole and durable: its last line gets its line end, and file and folder are synced.
 ///
 /// Errors: 5 a record is too long; 7 nothing was written; 8 it was written, but not proven to be on disk.
 pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>], sync: bool) -> Result<Appended> {
@@ -58,9 +58,16 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
     let (mut file, new) = dir.open_append(&path)?;
     let mut done = Appended::default();
     if lines.is_empty() {
-        // What was appended before without a sync is made durable.
+        let len = files::metadata(&file, &path)?.len();
+        let mut last = [b'\n'];
+        if len > 0 {
+            file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
+        }
+        if last != [b'\n'] {
+            write(&mut file, &path, b"\n")?;
+        }
         if sync {
-            file.sync_data().map_err(|e| unproven(&path, "sync", &e))?;
+            make_durable(&file, &path, true)?;
         }
         return Ok(done);
     }
@@ -116,12 +123,7 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         );
     };
     if sync {
-        file.sync_data().map_err(|e| unproven(&path, "sync", &e))?;
-        if new {
-            let real = files::real_path(&path)?;
-            let folder = real.parent().unwrap_or(Path::new("."));
-            files::sync_folder(folder).map_err(|e| unproven(folder, "sync", &e))?;
-        }
+        make_durable(&file, &path, new)?;
     }
     let mut offset = start;
     for line in lines {
@@ -129,6 +131,17 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
         offset += line.len() as u64 + 1;
     }
     Ok(done)
+}
+
+/// Syncs the file; `new`: its folder as well.
+fn make_durable(file: &File, path: &Path, new: bool) -> Result<()> {
+    file.sync_data().map_err(|e| unproven(path, "sync", &e))?;
+    if new {
+        let real = files::real_path(path)?;
+        let folder = real.parent().unwrap_or(Path::new("."));
+        files::sync_folder(folder).map_err(|e| unproven(folder, "sync", &e))?;
+    }
+    Ok(())
 }
 
 /// Writes `bytes` at the end of the file and says where they lie. On failure the file is as it was.

@@ -30,6 +30,8 @@ pub struct Compaction {
     pub foreign: u64,
     /// Records that go.
     pub dropped: u64,
+    /// Whether a record is written that was not there as it is.
+    pub rewritten: bool,
     /// Bytes that a daemon wrote meanwhile and that were carried over.
     pub carried_over: u64,
     /// Why the journal has no new witness.
@@ -91,7 +93,9 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     let opened = replay::open_locked(dir, journal, lock)?;
     replace::remove_leftovers(&opened.path, lock)?;
     let mut compaction = plan(dir, &opened, journal)?;
-    let Some(old) = opened.file.as_ref().filter(|_| compaction.before_bytes != compaction.after_bytes) else {
+    let Some(old) =
+        opened.file.as_ref().filter(|_| compaction.rewritten || compaction.before_bytes != compaction.after_bytes)
+    else {
         return Ok(compaction);
     };
     let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, tag)?;
@@ -135,11 +139,14 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> R
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
     let mut compaction = Compaction { before_bytes: opened.len, live: live.live(), ..Compaction::default() };
-    let after = Cell::new(0);
+    let (after, new) = (Cell::new(0), Cell::new(false));
     let mut keep = |piece: Piece<'_>| {
         let len = match piece {
             Piece::Kept(span) => span.len,
-            Piece::New(line) => line.len() as u64,
+            Piece::New(line) => {
+                new.set(true);
+                line.len() as u64
+            }
         };
         after.set(after.get() + len + 1);
         keep(piece)
@@ -165,6 +172,8 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> R
         Some(rewrite) => rewritten(opened, journal, live, rewrite, &mut compaction, &mut keep)?,
     }
     compaction.after_bytes = after.get();
+    // What goes and what is new may be of one length.
+    compaction.rewritten = new.get() || compaction.dropped > 0;
     Ok(compaction)
 }
 

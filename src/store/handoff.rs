@@ -38,6 +38,8 @@ static SHAPE: Shape = Shape {
                 member("fact_ids", Type::Texts),
                 member("sessions_bytes", Type::Natural(u64::MAX)),
                 member("facts_bytes", Type::Natural(u64::MAX)),
+                optional("session_before", Type::Text),
+                member("heads_before", Type::Texts),
                 member("times", Type::Natural(u64::MAX)),
                 member("begun_at", Type::Time),
                 optional("accepted_at", Type::Time),
@@ -112,6 +114,11 @@ pub struct Entry {
     pub sessions_bytes: u64,
     /// How long the journal of facts was before.
     pub facts_bytes: u64,
+    /// The hash of the session's live record before, in hex; none: there was no such session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_before: Option<String>,
+    /// The newest facts before of the chains that its facts continue.
+    pub heads_before: Vec<String>,
     /// How many times it was accepted, this one included.
     pub times: u64,
     /// When loading began.
@@ -160,6 +167,8 @@ impl Entry {
             fact_ids: doc.texts("fact_ids").into_iter().map(std::borrow::Cow::into_owned).collect(),
             sessions_bytes: doc.natural("sessions_bytes")?,
             facts_bytes: doc.natural("facts_bytes")?,
+            session_before: owned("session_before"),
+            heads_before: doc.texts("heads_before").into_iter().map(std::borrow::Cow::into_owned).collect(),
             times: doc.natural("times")?,
             begun_at: doc.time("begun_at")?.to_utc(),
             accepted_at: doc.time("accepted_at").map(|at| at.to_utc()),
@@ -199,6 +208,8 @@ mod tests {
             fact_ids: vec!["f_1".to_owned(), "f_2".to_owned()],
             sessions_bytes: 1,
             facts_bytes: u64::MAX,
+            session_before: Some("cd".to_owned()),
+            heads_before: vec!["f_0".to_owned()],
             times: 2,
             begun_at: "2026-03-01T08:00:01.5Z".parse().unwrap(),
             accepted_at: None,

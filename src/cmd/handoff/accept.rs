@@ -12,7 +12,7 @@ use super::load::{self, Load, Receiver, Since};
 use super::observe::{Observed, observe};
 use super::take::Take;
 use crate::cmd::fact::view::Eyes;
-use crate::cmd::{Context, input};
+use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::handoff::verify::{By, Verified};
 use crate::journal::Journal;
@@ -55,6 +55,8 @@ struct Done {
     session: bool,
     replaced: bool,
     completed: bool,
+    /// The ids of facts that are left out, because newer ones were stored since.
+    passed: Vec<String>,
 }
 
 /// Runs the verb.
@@ -81,6 +83,12 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
     if let Some(other) = open.filter(|open| open.receiver != context.agent) {
         return Err(others(other));
     }
+    if let Some(open) = open.filter(|_| args.again) {
+        let message = "this handoff is half accepted: complete it without --again first, or give it up";
+        return Err(
+            Error::new(Code::RefusedOpen, message).hint(format!("cruxctl handoff abandon {}", open.content_hash))
+        );
+    }
     // What was taken in time is completed, however late.
     let now = open.map_or(context.env.now(), |open| open.begun_at);
     let verified = args.take.judge(context, &proven, now)?;
@@ -101,19 +109,45 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
         let message = format!("session {id:?} exists; its state has the hash {hash}");
         return Err(Error::new(Code::RefusedExists, message));
     }
+    let mut facts = load.facts.clone();
     let entry = match open {
         Some(open) => open.clone(),
-        None => begun(&verified, &load, &journals, (agent.as_deref(), now), before.as_ref()),
+        None => {
+            let had = current.as_ref().map(|(line, _)| load::line_hash(line));
+            let heads = load::heads(&mut journals.facts, &facts)?;
+            begun(&verified, &load, &journals, (agent.as_deref(), now), (had, heads), before.as_ref())
+        }
     };
-    let mut done =
-        Done { session: load.session.is_some(), replaced: current.is_some(), completed: open.is_some(), entry };
+    let missing = match open {
+        Some(open) => load::missing_lines(&mut journals.facts, &mut facts, open)?,
+        None => load::fact_lines(&mut journals.facts, &mut facts)?,
+    };
+    let since = match (&load.session, open) {
+        (Some(session), Some(open)) => load::since(&mut journals.sessions, session, open)?,
+        _ => Since::Nothing,
+    };
+    let session = load.session.as_ref().filter(|_| since != Since::Others);
+    let mut done = Done {
+        session: session.is_some(),
+        replaced: session.is_some() && current.is_some() && open.is_none(),
+        completed: open.is_some(),
+        passed: missing.passed,
+        entry,
+    };
+    tell_left_alone(context, &done, since);
     if let Some(lock) = lock {
         if open.is_none() {
             context.append(&lock, table, &[done.entry.line()])?;
         }
-        done.session = write(context, &lock, &load, journals, &done)?;
-        done.replaced &= done.session && !done.completed;
+        append(context, &lock, journals.facts, &fact::JOURNAL, &missing.lines, &done)?;
+        if let Some(session) = session {
+            let lines = if since == Since::Stored { Vec::new() } else { vec![session.line.clone()] };
+            append(context, &lock, journals.sessions, &session::JOURNAL, &lines, &done)?;
+        }
         (done.entry.state, done.entry.accepted_at) = (State::Accepted, Some(context.env.now()));
+        // What was left alone was not loaded.
+        done.entry.session = done.session;
+        done.entry.fact_ids.retain(|id| !done.passed.contains(id));
         let table = context.also_for_change(&handoff::JOURNAL, Some(&lock), false)?;
         context.append(&lock, table, &[done.entry.line()]).map_err(|e| interrupted(e, &done.entry))?;
         let observed = Observed {
@@ -125,7 +159,27 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
         };
         observe(context, Some(&lock), &observed);
     }
+    done.entry.fact_ids.retain(|id| !done.passed.contains(id));
     tell(context, &verified, &load, &done, args.dry_run)
+}
+
+/// Says what of a handoff that is completed is left alone, because somebody else has written since.
+fn tell_left_alone(context: &mut Context, done: &Done, since: Since) {
+    let hint = ["load it all the same, once it is accepted: --again".to_owned()];
+    if since == Since::Others {
+        let text = format!(
+            "session {:?} was written or deleted after this handoff was begun to be accepted: it is left as it is",
+            done.entry.session_id
+        );
+        context.printer.warn(&text, &hint);
+    }
+    if !done.passed.is_empty() {
+        let text = format!(
+            "{} left out: newer ones were stored after this handoff was begun to be accepted",
+            plural(done.passed.len() as u64, "fact")
+        );
+        context.printer.warn(&text, &hint);
+    }
 }
 
 /// "It was accepted before."
@@ -160,6 +214,7 @@ fn begun(
     load: &Load<'_>,
     journals: &Journals,
     (receiver, now): (Option<&str>, DateTime<Utc>),
+    (session_before, heads_before): (Option<String>, Vec<String>),
     before: Option<&Entry>,
 ) -> Entry {
     let package = &verified.package;
@@ -179,30 +234,12 @@ fn begun(
         fact_ids: load.facts.iter().map(|fact| fact.id.clone().into_owned()).collect(),
         sessions_bytes: journals.sessions.opened.len,
         facts_bytes: journals.facts.opened.len,
+        session_before,
+        heads_before,
         times: before.map_or(1, |before| before.times.saturating_add(1)),
         begun_at: now,
         accepted_at: None,
     }
-}
-
-/// Writes what is not there yet: the facts, then the session. Says whether the session is the handed over one.
-fn write(context: &mut Context, lock: &Lock, load: &Load<'_>, journals: Journals, done: &Done) -> Result<bool> {
-    let Journals { sessions, mut facts } = journals;
-    let lines = load::fact_lines(&mut facts, &mut load.facts.clone(), done.completed)?;
-    append(context, lock, facts, &fact::JOURNAL, &lines, done)?;
-    let Some(session) = &load.session else { return Ok(false) };
-    let since = if done.completed { load::since(&sessions, session, &done.entry)? } else { Since::Nothing };
-    if since == Since::Others {
-        let text = format!(
-            "session {:?} was written or deleted after this handoff was begun to be accepted: it is left as it is",
-            done.entry.session_id
-        );
-        context.printer.warn(&text, &["load it all the same: --again".to_owned()]);
-        return Ok(false);
-    }
-    let lines = if since == Since::Stored { Vec::new() } else { vec![session.line.clone()] };
-    append(context, lock, sessions, &session::JOURNAL, &lines, done)?;
-    Ok(true)
 }
 
 /// Appends lines. Without any, what a run before this one has appended is made durable.
@@ -235,7 +272,7 @@ fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, done: &
         ("stored_session_id", Value::maybe(stored)),
         ("session_loaded", Value::Flag(done.session)),
         ("session_replaced", Value::Flag(done.replaced)),
-        ("facts_loaded", Value::Count(load.facts.len() as u64)),
+        ("facts_loaded", Value::Count(entry.fact_ids.len() as u64)),
         ("fact_ids", Value::Texts(entry.fact_ids.clone())),
         ("source_agent", Value::text(&*entry.source_agent)),
         ("receiver", Value::maybe(entry.receiver.as_deref())),
@@ -254,6 +291,7 @@ fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, done: &
         ("lost_validity", Value::Count(lost.validity)),
         ("lost_horizons", Value::Count(lost.horizons)),
         ("left_out_deleted", Value::Count(lost.deleted)),
+        ("left_out_newer", Value::Count(done.passed.len() as u64)),
         ("dry_run", Value::Flag(dry_run)),
     ];
     let printer = &mut context.printer;

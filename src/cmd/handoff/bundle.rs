@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::handoff::build;
 use crate::store::fact::JOURNAL;
 use crate::store::fact::current;
-use crate::store::fact::document::confidence_text;
+use crate::store::fact::document::{Fact, confidence_text};
 
 /// What the entity of a session's decisions begins with.
 const DECISIONS: &str = "__decisions__::";
@@ -24,11 +24,10 @@ pub(super) fn facts(context: &mut Context, session: &str, state: Option<&str>, m
     let (mut facts, mut bytes, mut stay) = (Vec::new(), 0, 0u64);
     for (key, row) in table.records()?.into_iter().filter(|(_, row)| row.live) {
         let document = table.opened.read(row.place.span())?;
-        let Some(now) = current::now(&table.opened, &mut table.live, (key, row), &document)? else {
+        let Some(fact) = Fact::read(&document) else {
             context.without_it(&JOURNAL, &mut table)?;
             continue;
         };
-        let mut fact = now.fact;
         let seen = eyes.see(&fact).is_some_and(|entity| about.contains(&*entity));
         if !seen && !named.contains(&*fact.id) {
             continue;
@@ -37,6 +36,12 @@ pub(super) fn facts(context: &mut Context, session: &str, state: Option<&str>, m
             stay += 1;
             continue;
         }
+        // What later events have made of it is looked up for those that go along.
+        let Some(now) = current::brought_up(&table.opened, &mut table.live, (key, row), fact)? else {
+            context.without_it(&JOURNAL, &mut table)?;
+            continue;
+        };
+        let mut fact = now.fact;
         let confidence = confidence_text(fact.sureness()).filter(|_| fact.is_exact());
         let Some(confidence) = confidence else {
             let message = format!("the fact {:?} is not handed over: a receiver would not read it", fact.id);

@@ -19,7 +19,7 @@ use crate::handoff::keys::MAC;
 use crate::handoff::signature::ED25519;
 use crate::handoff::strict::Fault;
 use crate::handoff::task::TaskRecord;
-use crate::render::{Format, Printer, rfc3339};
+use crate::render::{Printer, rfc3339};
 use crate::store::session::JOURNAL;
 
 /// The longest payload that is minted.
@@ -127,6 +127,10 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
     if payload.len() > LONGEST_PAYLOAD {
         return Err(too_large(payload.len(), LONGEST_PAYLOAD));
     }
+    if args.sign_key.is_some() && context.agent.is_none() {
+        let message = "a signature is an agent's own, and no agent is named: nobody would take the envelope";
+        return Err(Error::new(Code::UsageArguments, message).hint("name the agent: --agent alice"));
+    }
     tell_minted(&mut context.printer, args, &build, payload.len());
     if args.dry_run {
         return Ok(());
@@ -135,17 +139,10 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
         Minting::Mac(secret) => envelope::mint(&payload, secret.mac_key().mac(&payload).as_bytes(), MAC),
         Minting::Signature(key) => envelope::mint(&payload, &key.sign(&payload), ED25519),
     };
-    let printer = &mut context.printer;
-    if printer.format() == Format::Id {
-        printer.begin("cruxctl.handoff.create.v1", &[])?;
-        printer.fields(Some(&handoff_id), &[])?;
-        printer.end()?;
-    } else {
-        // The envelope is a document of its own, whatever the format: others verify it.
-        printer.raw(line.as_bytes())?;
-        printer.raw(b"\n")?;
-    }
-    printer.flush()?;
+    // The envelope is a document of its own, whatever the format: others verify it.
+    context.printer.raw(line.as_bytes())?;
+    context.printer.raw(b"\n")?;
+    context.printer.flush()?;
     let agent = context.agent.clone();
     let observed = Observed {
         action: "create",

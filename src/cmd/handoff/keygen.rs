@@ -60,7 +60,9 @@ pub fn run(context: &mut Context, args: &Keygen) -> Result<()> {
             files::create_private(&[(&args.file, key.file().as_bytes()), (&public, key.public().file().as_bytes())])?;
             key_id = Some(key.public().key_id());
         } else {
-            let mut text = Zeroizing::new(hex(&*seed).into_bytes());
+            // With room for the line end, so that no copy of it is left behind.
+            let mut text = Zeroizing::new(Vec::with_capacity(2 * seed.len() + 1));
+            text.extend_from_slice(Zeroizing::new(hex(&*seed)).as_bytes());
             let secret = Secret::from_variable(text.clone(), "the new secret")?;
             text.push(b'\n');
             files::create_private(&[(&args.file, &text)])?;

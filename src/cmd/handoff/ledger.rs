@@ -71,7 +71,7 @@ fn whole(table: &Table) -> Result<()> {
     let message = format!("{} is damaged: what it hides may have been accepted before", JOURNAL.file);
     Err(Error::new(Code::RefusedDamage, message)
         .hint("cruxctl journal check handoffs")
-        .hint("cruxctl journal repair handoffs"))
+        .hint("cruxctl journal repair handoffs --apply"))
 }
 
 /// The entry of a payload's hash.

@@ -1,6 +1,7 @@
 //! What a package becomes on the receiver's side, and what of it is there already.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 
 use chrono::{DateTime, Utc};
 
@@ -13,7 +14,7 @@ use crate::journal::append;
 use crate::journal::json::{self, Squeeze};
 use crate::journal::live::IdKey;
 use crate::journal::scan::{Item, Stretch};
-use crate::journal::split::event_id;
+use crate::journal::split::event_ids;
 use crate::journal::table::Table;
 use crate::store::fact::document::{Fact, confidence_text, new_fact_id, tokens};
 use crate::store::fact::privacy::{self, AGENT_PREFIX, Privacy};
@@ -194,22 +195,64 @@ fn loading(package: &Package<'_>, state: &str, receiver: &Receiver<'_>) -> Resul
     Ok(Loading { id, line })
 }
 
-/// The lines of the facts that are not there yet.
-pub(super) fn fact_lines(table: &mut Table, facts: &mut [Fact<'_>], completing: bool) -> Result<Vec<Vec<u8>>> {
+/// What is appended to the facts.
+pub(super) struct Missing {
+    /// The lines.
+    pub(super) lines: Vec<Vec<u8>>,
+    /// Facts of which somebody else has stored a newer version since loading began, which stays the newest.
+    pub(super) passed: Vec<String>,
+}
+
+/// The lines that store the facts.
+pub(super) fn fact_lines(table: &mut Table, facts: &mut [Fact<'_>]) -> Result<Missing> {
     let (mut versions, mut lines) = (Versions::default(), Vec::new());
     for fact in facts {
-        let there = if completing { table.known(&fact.id)? } else { None };
-        match there {
-            None => lines.extend(versions.store(table, fact)?),
-            Some((row, document)) => {
-                let key = IdKey::of(&fact.id);
-                let now = current::now(&table.opened, &mut table.live, (key, row), &document)?;
-                let now = now.ok_or_else(|| table.distrust())?;
-                lines.extend(unlinked(table, &now.fact, row.place.span().offset));
+        lines.extend(versions.store(table, fact)?);
+    }
+    Ok(Missing { lines, passed: Vec::new() })
+}
+
+/// The lines of the facts that are not there yet, where loading was begun before.
+pub(super) fn missing_lines(table: &mut Table, facts: &mut [Fact<'_>], entry: &Entry) -> Result<Missing> {
+    let own: HashSet<&str> = entry.fact_ids.iter().map(String::as_str).collect();
+    // What is named in the journal was there, whatever has removed it since.
+    let mut named = HashSet::new();
+    table.opened.scan_items(&fact::JOURNAL, Stretch::whole(table.opened.len), &mut |item| {
+        if let Item::Record(record) = item {
+            event_ids(record.event, &mut |id| {
+                if own.contains(id) {
+                    named.insert(id.to_owned());
+                }
+            });
+        }
+        Ok(())
+    })?;
+    let (mut versions, mut missing) = (Versions::default(), Missing { lines: Vec::new(), passed: Vec::new() });
+    for fact in facts {
+        if let Some((row, document)) = table.known(&fact.id)? {
+            let key = IdKey::of(&fact.id);
+            let now = current::now(&table.opened, &mut table.live, (key, row), &document)?;
+            let now = now.ok_or_else(|| table.distrust())?;
+            missing.lines.extend(unlinked(table, &now.fact, row.place.span().offset));
+        } else if !named.contains(&*fact.id) {
+            let head = versions.head(table, fact)?;
+            let expected = |id: &String| own.contains(id.as_str()) || entry.heads_before.contains(id);
+            match head.filter(|id| !expected(id)) {
+                Some(_) => missing.passed.push(fact.id.clone().into_owned()),
+                None => missing.lines.extend(versions.store(table, fact)?),
             }
         }
     }
-    Ok(lines)
+    Ok(missing)
+}
+
+/// The newest facts of the chains that facts continue.
+pub(super) fn heads(table: &mut Table, facts: &[Fact<'_>]) -> Result<Vec<String>> {
+    let (versions, mut heads) = (Versions::default(), BTreeSet::new());
+    for fact in facts {
+        heads.extend(versions.head(table, fact)?);
+    }
+    Ok(heads.into_iter().collect())
 }
 
 /// The line by which a fact takes the place of the version before it, where it was stored and the command was interrupted
@@ -234,23 +277,27 @@ pub(super) enum Since {
     Others,
 }
 
-/// Looks for the session's own record, and for those of others behind the place where loading began.
-pub(super) fn since(table: &Table, session: &Loading, entry: &Entry) -> Result<Since> {
-    let mut since = Since::Nothing;
+/// Holds what the journal has of a session against what it had before loading began. Places and times say nothing: a
+/// repair moves records, and clocks go back.
+pub(super) fn since(table: &mut Table, session: &Loading, entry: &Entry) -> Result<Since> {
+    let current = table.get(&session.id)?.map(|(line, _)| line);
+    if current.as_ref() == Some(&session.line) {
+        return Ok(Since::Stored);
+    }
+    let mut stored = false;
     table.opened.scan_items(&session::JOURNAL, Stretch::whole(table.opened.len), &mut |item| {
-        let Item::Record(record) = item else { return Ok(()) };
-        if event_id(record.event).is_none_or(|id| id != session.id) {
-            return Ok(());
-        }
-        let newer = record.event.record.time("updated_at").is_some_and(|at| at.to_utc() > entry.begun_at);
-        // In a journal that was rewritten since, places say nothing.
-        let behind = record.span.offset >= entry.sessions_bytes;
-        if record.event.members.text == session.line && (behind || table.opened.len < entry.sessions_bytes) {
-            since = Since::Stored;
-        } else if since == Since::Nothing && (newer || behind) {
-            since = Since::Others;
-        }
+        stored |= matches!(item, Item::Record(record) if record.event.members.text == session.line);
         Ok(())
     })?;
-    Ok(since)
+    let same = current.as_deref().map(line_hash) == entry.session_before;
+    Ok(match (stored, same) {
+        (true, _) => Since::Stored,
+        (false, true) => Since::Nothing,
+        (false, false) => Since::Others,
+    })
+}
+
+/// A record as the ledger knows it.
+pub(super) fn line_hash(line: &[u8]) -> String {
+    blake3::hash(line).to_hex().to_string()
 }

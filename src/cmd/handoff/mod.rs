@@ -71,7 +71,8 @@ pub enum Verb {
     ///
     /// The ledger DIR/cruxctl/handoffs.jsonl notes what will be loaded, then that it was: a handoff that was accepted in
     /// this data directory is refused (5) the next time, unless --again is given. Where the command was interrupted, type
-    /// it again: it loads what is missing, nothing twice, and nothing that was written since is overwritten.
+    /// it again: it loads what is missing, nothing twice, and nothing that was written since is overwritten: a session that
+    /// somebody else has written or deleted, and a fact of which somebody has stored a newer version, stay as they are.
     Accept(accept::Accept),
     /// List the handoffs that were accepted here
     List(ledger::List),

@@ -96,6 +96,14 @@ pub(super) fn trusted(context: &mut Context) -> (Vec<Trusted>, Option<Error>) {
     }
 }
 
+/// Whether an agent has a trusted key, as far as the list can be read.
+pub(super) fn has_key(context: &Context, agent: &str) -> bool {
+    let Ok(mut table) = Table::open(&context.dir, &JOURNAL, false) else { return false };
+    let spans = table.spans().unwrap_or_default();
+    let read = |span| table.opened.read(span).ok().and_then(|line| Entry::read(&line));
+    spans.into_iter().filter_map(read).any(|entry| entry.agent == agent)
+}
+
 fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
     if !context.dir.has(&JOURNAL).map_err(|e| Error::io("look at", &context.dir.journal(&JOURNAL), &e))? {
         return Ok(Vec::new());

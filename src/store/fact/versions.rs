@@ -16,6 +16,17 @@ pub struct Versions {
 }
 
 impl Versions {
+    /// The newest live fact of a fact's chain.
+    ///
+    /// Errors: 6 where the journal is not what its index says.
+    pub fn head(&self, table: &mut Table, fact: &Fact<'_>) -> Result<Option<String>> {
+        let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
+        match self.heads.get(&chain) {
+            Some((id, _)) => Ok(Some(id.clone())),
+            None => Ok(head(table, chain)?.map(|(id, _)| id)),
+        }
+    }
+
     /// Makes a fact the next version of its chain; the lines that store it, without their line ends.
     ///
     /// Errors: 6 where the journal is not what its index says.
