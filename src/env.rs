@@ -130,6 +130,16 @@ pub fn boot_id() -> Option<[u8; 16]> {
     u128::from_str_radix(&hex, 16).ok().map(u128::to_be_bytes)
 }
 
+/// A new id: a prefix and a version 4 UUID in 32 hex digits.
+pub fn new_id(prefix: &str) -> Result<String> {
+    Ok(uuid(prefix, random()?))
+}
+
+fn uuid(prefix: &str, random: [u8; 16]) -> String {
+    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    format!("{prefix}{bits:032x}")
+}
+
 /// Sixteen random bytes.
 pub fn random() -> Result<[u8; 16]> {
     let mut bytes = [0; 16];
@@ -151,4 +161,15 @@ fn no_random(error: impl std::error::Error + Send + Sync + 'static) -> Error {
 pub fn random_tag() -> Result<String> {
     let word = SysRng.try_next_u32().map_err(no_random)?;
     Ok(format!("{word:08x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ids_are_version_4() {
+        assert_eq!(uuid("c_", [0xFF; 16]), "c_ffffffffffff4fffbfffffffffffffff");
+        assert_eq!(uuid("f_", [0; 16]), "f_00000000000040008000000000000000");
+    }
 }

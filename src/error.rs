@@ -242,6 +242,16 @@ pub struct Error {
 }
 
 impl Error {
+    /// The same error, which has not undone what was done before it.
+    #[must_use]
+    pub fn after(mut self, done: bool, what: &str) -> Error {
+        if done {
+            self.message.push_str("; ");
+            self.message.push_str(what);
+        }
+        self
+    }
+
     /// An error without hints.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error { code, message: message.into(), hints: Vec::new() }

@@ -50,10 +50,7 @@ pub fn state(file: Option<&Path>, most: u64) -> Result<State> {
             Ok(0) => break,
             Ok(got) => intake.take(&block[..got])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                let message = format!("cannot read {name}: {}", plain(&error));
-                return Err(Error::new(Code::EnvironmentStdin, message));
-            }
+            Err(error) => return Err(unreadable(&name, &error)),
         }
     }
     let (trimmed, lead, true_places) = (intake.trimmed(), intake.lead, intake.squeeze.is_none());
@@ -110,6 +107,17 @@ pub fn piped(what: &str, hint: &str) -> Result<io::Stdin> {
     Ok(stdin)
 }
 
+/// What stands for standard input in messages.
+const STDIN: &str = "standard input";
+
+/// An input that cannot be read.
+fn unreadable(name: &str, error: &io::Error) -> Error {
+    match name {
+        STDIN => Error::new(Code::EnvironmentStdin, format!("cannot read {name}: {}", plain(error))),
+        path => Error::io("read", Path::new(path), error),
+    }
+}
+
 /// Opens a file, or standard input where none is named or it is named `-`; with its name.
 fn open(file: Option<&Path>, what: &str, hint: &str) -> Result<(Box<dyn Read>, String)> {
     match file {
@@ -117,7 +125,7 @@ fn open(file: Option<&Path>, what: &str, hint: &str) -> Result<(Box<dyn Read>, S
             let file = File::open(path).map_err(|e| Error::io("open", path, &e))?;
             Ok((Box::new(file), path.display().to_string()))
         }
-        _ => Ok((Box::new(piped(what, hint)?), "standard input".to_owned())),
+        _ => Ok((Box::new(piped(what, hint)?), STDIN.to_owned())),
     }
 }
 
@@ -126,9 +134,7 @@ fn open(file: Option<&Path>, what: &str, hint: &str) -> Result<(Box<dyn Read>, S
 pub fn bytes(file: Option<&Path>, most: u64, what: &str, hint: &str) -> Result<(Option<Vec<u8>>, String)> {
     let (from, name) = open(file, what, hint)?;
     let mut text = Vec::new();
-    from.take(most.saturating_add(1))
-        .read_to_end(&mut text)
-        .map_err(|error| Error::new(Code::EnvironmentStdin, format!("cannot read {name}: {}", plain(&error))))?;
+    from.take(most.saturating_add(1)).read_to_end(&mut text).map_err(|error| unreadable(&name, &error))?;
     Ok(((text.len() as u64 <= most).then_some(text), name))
 }
 

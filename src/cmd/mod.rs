@@ -247,13 +247,19 @@ impl Context {
         Ok((lock, table))
     }
 
-    /// The same for a change of what is there; without the lock where nothing will be written.
-    pub fn for_change(&mut self, journal: &'static Journal, dry_run: bool) -> Result<(Option<Lock>, Table)> {
-        if dry_run || !self.has_dir()? {
+    /// The same for what is new; without the lock where nothing will be written.
+    pub fn for_new(&mut self, journal: &'static Journal, dry_run: bool) -> Result<(Option<Lock>, Table)> {
+        if dry_run {
             return Ok((None, self.table(journal, false)?));
         }
         let (lock, table) = self.locked(journal)?;
         Ok((Some(lock), table))
+    }
+
+    /// The same for a change of what is there; without the lock where nothing will be written.
+    pub fn for_change(&mut self, journal: &'static Journal, dry_run: bool) -> Result<(Option<Lock>, Table)> {
+        let nothing = dry_run || !self.has_dir()?;
+        self.for_new(journal, nothing)
     }
 
     /// One more journal for a change, behind the same lock. `answers`: what is counted on top of it is told, so that its
@@ -278,6 +284,23 @@ impl Context {
             self.tell_damage(journal, &table.seen, table.against.as_ref(), true);
         }
         Ok(())
+    }
+
+    /// What is read of every live record, in the order of the journal.
+    pub fn each_live<T>(
+        &mut self,
+        journal: &Journal,
+        table: &mut Table,
+        read: fn(&[u8]) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for span in table.spans()? {
+            match read(&table.opened.read(span)?) {
+                Some(one) => all.push(one),
+                None => self.without_it(journal, table)?,
+            }
+        }
+        Ok(all)
     }
 
     /// Remembers what keeps the answer from being whole, and answers all the same.

@@ -14,13 +14,6 @@ use super::task::TaskRecord;
 /// Who mints where there is no agent.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// A new package's id, from sixteen random bytes: a version 4 UUID.
-#[must_use]
-pub fn new_id(random: [u8; 16]) -> String {
-    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    format!("h_{bits:032x}")
-}
-
 /// What a package is built of.
 #[derive(Debug)]
 pub struct Build<'b> {

@@ -75,6 +75,8 @@ pub struct Proven {
     by: By,
     key_id: String,
     others: Vec<String>,
+    /// Agents that a key is known of, where a MAC vouches.
+    signers: Vec<String>,
 }
 
 /// When and by whom a package is taken.
@@ -103,6 +105,8 @@ pub struct Verified<'p> {
     pub key_id: &'p str,
     /// Members of the envelope that no envelope has: to be told, never passed on.
     pub others: &'p [String],
+    /// Whether a key of its source agent is known, and that agent did not sign it.
+    pub could_sign: bool,
     /// Whether it was created ahead of the clock here, and what the clocks say.
     pub early: Option<String>,
 }
@@ -138,7 +142,11 @@ fn proven(text: &[u8], keys: &Keys, only: Option<Algorithm>) -> Result<Proven> {
             (By::Agent(trusted.agent.clone()), trusted.key.key_id())
         }
     };
-    Ok(Proven { payload, content_hash, by, key_id, others: envelope.others })
+    let signers = match by {
+        By::Mac => keys.agents.iter().map(|trusted| trusted.agent.clone()).collect(),
+        By::Agent(_) => Vec::new(),
+    };
+    Ok(Proven { payload, content_hash, by, key_id, others: envelope.others, signers })
 }
 
 /// The algorithm of an envelope, where it is one for which there are keys.
@@ -210,6 +218,7 @@ impl Proven {
         let early = check_times(&package, conditions)?;
         Ok(Verified {
             payload: &self.payload,
+            could_sign: self.signers.iter().any(|agent| *agent == package.source_agent),
             package,
             content_hash: self.content_hash,
             by: &self.by,

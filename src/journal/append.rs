@@ -58,12 +58,7 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
     let (mut file, new) = dir.open_append(&path)?;
     let mut done = Appended::default();
     if lines.is_empty() {
-        let len = files::metadata(&file, &path)?.len();
-        let mut last = [b'\n'];
-        if len > 0 {
-            file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
-        }
-        if last != [b'\n'] {
+        if files::ends_open(&file, &path)? {
             write(&mut file, &path, b"\n")?;
         }
         if sync {
@@ -75,13 +70,8 @@ pub fn append(dir: &DataDir, journal: &Journal, _lock: &Lock, lines: &[Vec<u8>],
     let start = loop {
         // After the first round a whole copy is in the file, whatever fails now.
         let known = |error: Error| if tries > 0 { unknown(error.message) } else { error };
-        let len = files::metadata(&file, &path).map_err(known)?.len();
-        let mut last = [b'\n'];
-        if len > 0 {
-            file.read_exact_at(&mut last, len - 1).map_err(|e| known(Error::io("read", &path, &e)))?;
-        }
         let mut bytes = Vec::new();
-        if last != [b'\n'] {
+        if files::ends_open(&file, &path).map_err(known)? {
             bytes.push(b'\n');
             if done.notes.is_empty() {
                 let note = format!(

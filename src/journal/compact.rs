@@ -30,8 +30,8 @@ pub struct Compaction {
     pub foreign: u64,
     /// Records that go.
     pub dropped: u64,
-    /// Whether a record is written that was not there as it is.
-    pub rewritten: bool,
+    /// Whether the journal would be another one.
+    pub changes: bool,
     /// Bytes that a daemon wrote meanwhile and that were carried over.
     pub carried_over: u64,
     /// Why the journal has no new witness.
@@ -47,19 +47,21 @@ pub enum Piece<'a> {
     New(&'a [u8]),
 }
 
-/// How a journal whose records depend on each other is compacted. It reads the journal again, hands out what is left in
-/// its order, and says how many records are not kept. The records of unknown ops are kept without it: it gets those of
-/// known ones alone.
+/// Takes the next piece that is left.
+pub type Keep<'k> = dyn FnMut(Piece<'_>) -> Result<()> + 'k;
+
+/// How a journal whose records depend on each other is compacted: hands out what is left of the next record, once all of
+/// them were replayed. Records of unknown ops are kept without it.
 pub type Rewrite = fn(&mut Live, &Opened, &Record<'_>, &mut Left<'_>) -> Result<()>;
 
 /// What is left of a journal, and what keeps it from being compacted.
 pub struct Left<'a> {
     /// Takes the next record that is left.
-    pub keep: &'a mut dyn FnMut(Piece<'_>) -> Result<()>,
+    pub keep: &'a mut Keep<'a>,
     /// How many records are erased that were not live.
-    pub erased: u64,
+    pub erased: &'a mut u64,
     /// Records that forbid erasing any: their ids.
-    pub holds: Vec<String>,
+    pub holds: &'a mut Vec<String>,
 }
 
 /// Refuses to compact a journal that is not what it was when it was validated: what is missing could not be told from
@@ -93,9 +95,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     let opened = replay::open_locked(dir, journal, lock)?;
     replace::remove_leftovers(&opened.path, lock)?;
     let mut compaction = plan(dir, &opened, journal)?;
-    let Some(old) =
-        opened.file.as_ref().filter(|_| compaction.rewritten || compaction.before_bytes != compaction.after_bytes)
-    else {
+    let Some(old) = opened.file.as_ref().filter(|_| compaction.changes) else {
         return Ok(compaction);
     };
     let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, tag)?;
@@ -112,7 +112,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
 }
 
 /// Hands out what is left, in order.
-fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> Result<()>) -> Result<Compaction> {
+fn walk(opened: &Opened, journal: &Journal, keep: &mut Keep<'_>) -> Result<Compaction> {
     let mut live = Live::new(journal);
     // Offsets of records that are read here and not by the daemon.
     let mut unread: HashSet<u64> = HashSet::new();
@@ -158,7 +158,13 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> R
             if !unread.is_empty() {
                 keeps_the_daemons_version(opened, journal, &unread, &spans)?;
             }
-            live_records(opened, journal, &spans, &mut compaction, &mut keep)?;
+            let mut spans = spans.iter().peekable();
+            each_left(opened, journal, &mut compaction, &mut keep, &mut |record, keep| match spans
+                .next_if_eq(&&record.span)
+            {
+                Some(_) => keep(Piece::Kept(record.span)),
+                None => Ok(()),
+            })?;
         }
         Some(_) if !unread.is_empty() => {
             let message = format!(
@@ -169,30 +175,37 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut dyn FnMut(Piece<'_>) -> R
             let hint = format!("cruxctl journal check {} --for-daemon", journal.name);
             return Err(Error::new(Code::RefusedDamage, message).hint(hint));
         }
-        Some(rewrite) => rewritten(opened, journal, live, rewrite, &mut compaction, &mut keep)?,
+        Some(rewrite) => {
+            let (mut erased, mut holds) = (0, Vec::new());
+            each_left(opened, journal, &mut compaction, &mut keep, &mut |record, keep| {
+                rewrite(&mut live, opened, record, &mut Left { keep, erased: &mut erased, holds: &mut holds })
+            })?;
+            held(opened, journal, erased, &holds)?;
+        }
     }
     compaction.after_bytes = after.get();
     // What goes and what is new may be of one length.
-    compaction.rewritten = new.get() || compaction.dropped > 0;
+    compaction.changes = new.get() || compaction.dropped > 0 || compaction.after_bytes != compaction.before_bytes;
     Ok(compaction)
 }
 
-/// What is left where live records stay as they are, and no others.
-fn live_records(
+/// Hands out what is left of a journal's records, and those of unknown ops as they are. `take` hands out what is left of
+/// the next record.
+fn each_left(
     opened: &Opened,
     journal: &Journal,
-    spans: &[Span],
     compaction: &mut Compaction,
-    keep: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    keep: &mut Keep<'_>,
+    take: &mut dyn FnMut(&Record<'_>, &mut Keep<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut live = spans.iter().peekable();
     opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
-        Item::Record(record) if live.peek() == Some(&&record.span) => {
-            live.next();
-            keep(Piece::Kept(record.span))
-        }
-        Item::Record(_) => {
-            compaction.dropped += 1;
+        Item::Record(record) => {
+            let mut is_left = false;
+            take(record, &mut |piece| {
+                is_left = true;
+                keep(piece)
+            })?;
+            compaction.dropped += u64::from(!is_left);
             Ok(())
         }
         Item::Foreign { span, .. } => {
@@ -204,47 +217,19 @@ fn live_records(
     Ok(())
 }
 
-/// What is left where the journal says so itself.
-fn rewritten(
-    opened: &Opened,
-    journal: &Journal,
-    mut live: Live,
-    rewrite: Rewrite,
-    compaction: &mut Compaction,
-    keep: &mut dyn FnMut(Piece<'_>) -> Result<()>,
-) -> Result<()> {
-    let (mut erased, mut holds) = (0, Vec::new());
-    opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
-        Item::Record(record) => {
-            let mut kept = 0;
-            let mut keep = |piece: Piece<'_>| {
-                kept += 1;
-                keep(piece)
-            };
-            let mut left = Left { keep: &mut keep, erased, holds: std::mem::take(&mut holds) };
-            rewrite(&mut live, opened, record, &mut left)?;
-            (erased, holds) = (left.erased, left.holds);
-            compaction.dropped += u64::from(kept == 0);
-            Ok(())
-        }
-        Item::Foreign { span, .. } => {
-            compaction.foreign += 1;
-            keep(Piece::Kept(*span))
-        }
-        Item::Finding(..) | Item::LineEnd { .. } => Ok(()),
-    })?;
-    if erased == 0 || holds.is_empty() {
+/// Refuses to erase what a hold may cover.
+fn held(opened: &Opened, journal: &Journal, erased: u64, holds: &[String]) -> Result<()> {
+    let [hold, others @ ..] = holds else { return Ok(()) };
+    if erased == 0 {
         return Ok(());
     }
     let message = format!(
-        "a hold is in force in {} ({}{}), and compaction would erase deleted records that it may cover ({erased}); \
+        "a hold is in force in {} ({hold}{}), and compaction would erase deleted records that it may cover ({erased}); \
          nothing was changed",
         opened.path.display(),
-        holds[0],
-        if holds.len() > 1 { format!(", and {} more", holds.len() - 1) } else { String::new() }
+        if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) }
     );
-    Err(Error::new(Code::RefusedHold, message)
-        .hint(format!("cruxctl journal show {} --id {}", journal.name, holds[0])))
+    Err(Error::new(Code::RefusedHold, message).hint(format!("cruxctl journal show {} --id {hold}", journal.name)))
 }
 
 /// Refuses to drop an older version that is the newest one the daemon can read. `unread`: where records lie that it

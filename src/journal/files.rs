@@ -297,6 +297,21 @@ pub fn open_kept(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
     }
 }
 
+/// Whether a file's last line lacks its line end.
+pub fn ends_open(file: &File, path: &Path) -> Result<bool> {
+    let len = metadata(file, path)?.len();
+    ends_open_at(file, path, len)
+}
+
+/// The same of the first `len` bytes.
+pub fn ends_open_at(file: &File, path: &Path, len: u64) -> Result<bool> {
+    let mut last = [b'\n'];
+    if len > 0 {
+        file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", path, &e))?;
+    }
+    Ok(last != [b'\n'])
+}
+
 /// The mode of a file that others than its owner may write.
 #[must_use]
 pub fn writable_by_others(path: &Path) -> Option<u32> {

@@ -116,11 +116,7 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
     let (mut len, mut mtime) = look()?;
     let mut being_written = false;
     for looks in 0..LOOKS_AT_A_WRITER {
-        let mut last = [b'\n'];
-        if len > 0 {
-            file.read_exact_at(&mut last, len - 1).map_err(|e| Error::io("read", &path, &e))?;
-        }
-        if last == [b'\n'] {
+        if !files::ends_open_at(&file, &path, len)? {
             being_written = false;
             break;
         }
@@ -308,10 +304,7 @@ impl Opened {
 
     /// Whether the last line lacks its line end.
     pub fn ends_open(&self) -> Result<bool> {
-        let Some(file) = self.file.as_ref().filter(|_| self.len > 0) else { return Ok(false) };
-        let mut last = [b'\n'];
-        file.read_exact_at(&mut last, self.len - 1).map_err(|e| Error::io("read", &self.path, &e))?;
-        Ok(last != [b'\n'])
+        self.file.as_ref().map_or(Ok(false), |file| files::ends_open_at(file, &self.path, self.len))
     }
 
     /// The bytes of a span.

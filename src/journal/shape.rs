@@ -78,6 +78,26 @@ pub struct Member {
     pub need: Need,
 }
 
+impl Member {
+    /// A member that must be there.
+    #[must_use]
+    pub const fn required(name: &'static str, ty: Type) -> Member {
+        Member { name, ty, need: Need::Required }
+    }
+
+    /// A member that may be absent or `null`.
+    #[must_use]
+    pub const fn optional(name: &'static str, ty: Type) -> Member {
+        Member { name, ty, need: Need::Optional }
+    }
+
+    /// A member that may be absent, but not `null`.
+    #[must_use]
+    pub const fn default(name: &'static str, ty: Type) -> Member {
+        Member { name, ty, need: Need::Default }
+    }
+}
+
 /// Whether a member must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {

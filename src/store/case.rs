@@ -2,41 +2,34 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::time_text;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Op, Shape, Type};
 
 /// The members of a case, in the daemon's order.
 pub const CASE: &[Member] = &[
-    Member { name: "case_id", ty: Type::Text, need: Need::Required },
-    Member { name: "task", ty: Type::Text, need: Need::Required },
-    Member { name: "context", ty: Type::Text, need: Need::Optional },
-    Member { name: "action", ty: Type::Text, need: Need::Required },
-    Member { name: "outcome", ty: Type::Text, need: Need::Required },
-    Member { name: "success", ty: Type::Bool, need: Need::Required },
-    Member { name: "reward", ty: Type::Number, need: Need::Required },
-    Member { name: "tags", ty: Type::Texts, need: Need::Default },
-    Member { name: "source_receipt", ty: Type::Text, need: Need::Optional },
-    Member { name: "created_at", ty: Type::Time, need: Need::Required },
-    Member { name: "times_reused", ty: Type::Natural(u32::MAX as u64), need: Need::Default },
+    Member::required("case_id", Type::Text),
+    Member::required("task", Type::Text),
+    Member::optional("context", Type::Text),
+    Member::required("action", Type::Text),
+    Member::required("outcome", Type::Text),
+    Member::required("success", Type::Bool),
+    Member::required("reward", Type::Number),
+    Member::default("tags", Type::Texts),
+    Member::optional("source_receipt", Type::Text),
+    Member::required("created_at", Type::Time),
+    Member::default("times_reused", Type::Natural(u32::MAX as u64)),
 ];
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op {
-            id: "case_id",
-            name: "record",
-            members: &[Member { name: "case", ty: Type::Record(CASE), need: Need::Required }],
-        },
-        Op {
-            id: "case_id",
-            name: "delete",
-            members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
-        },
+        Op { id: "case_id", name: "record", members: &[Member::required("case", Type::Record(CASE))] },
+        Op { id: "case_id", name: "delete", members: &[Member::required("case_id", Type::Text)] },
     ],
     daemon: Some(super::LINE_BY_LINE),
 };
@@ -119,7 +112,7 @@ impl<'a> Case<'a> {
             reward: self.reward,
             tags: &self.tags,
             source_receipt: self.source_receipt.as_deref(),
-            created_at: self.created_at.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+            created_at: time_text(self.created_at),
             times_reused: self.times_reused,
         };
         // It cannot fail: a struct of texts and numbers.
@@ -174,21 +167,9 @@ pub fn delete_line(id: &str) -> Vec<u8> {
     serde_json::to_vec(&Delete { op: "delete", case_id: id }).unwrap_or_default()
 }
 
-/// The id of a new case, from 16 random bytes.
-#[must_use]
-pub fn new_id(random: [u8; 16]) -> String {
-    super::new_id("c_", random)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn new_ids_are_version_4() {
-        assert_eq!(new_id([0xFF; 16]), "c_ffffffffffff4fffbfffffffffffffff");
-        assert_eq!(new_id([0; 16]), "c_00000000000040008000000000000000");
-    }
 
     #[test]
     fn what_is_written_is_read_again() {

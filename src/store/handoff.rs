@@ -4,49 +4,39 @@
 //! A handoff is known by the hash of its payload. Before anything of it is loaded, an open entry says what will be; after
 //! all is on disk, the next record of it says so. Each record has the whole entry, so that the last one wins.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::time_text;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Need, Op, Shape, Type};
-
-const fn member(name: &'static str, ty: Type) -> Member {
-    Member { name, ty, need: Need::Required }
-}
-
-const fn optional(name: &'static str, ty: Type) -> Member {
-    Member { name, ty, need: Need::Optional }
-}
+use crate::journal::shape::{Member, Op, Shape, Type};
 
 static SHAPE: Shape = Shape {
-    ops: &[
-        Op {
-            id: "content_hash",
-            name: "handoff",
-            members: &[
-                member("content_hash", Type::Text),
-                member("state", Type::Choice(&["open", "accepted", "abandoned"])),
-                optional("handoff_id", Type::Text),
-                member("session_id", Type::Text),
-                member("source_agent", Type::Text),
-                optional("receiver", Type::Text),
-                optional("signed_by", Type::Text),
-                member("key_id", Type::Text),
-                member("session", Type::Bool),
-                member("fact_ids", Type::Texts),
-                member("sessions_bytes", Type::Natural(u64::MAX)),
-                member("facts_bytes", Type::Natural(u64::MAX)),
-                optional("session_before", Type::Text),
-                member("heads_before", Type::Texts),
-                member("times", Type::Natural(u64::MAX)),
-                member("begun_at", Type::Time),
-                optional("accepted_at", Type::Time),
-            ],
-        },
-        Op { id: "content_hash", name: "delete", members: &[member("content_hash", Type::Text)] },
-    ],
+    ops: &[Op {
+        id: "content_hash",
+        name: "handoff",
+        members: &[
+            Member::required("content_hash", Type::Text),
+            Member::required("state", Type::Choice(&["open", "accepted", "abandoned"])),
+            Member::optional("handoff_id", Type::Text),
+            Member::required("session_id", Type::Text),
+            Member::required("source_agent", Type::Text),
+            Member::optional("receiver", Type::Text),
+            Member::optional("signed_by", Type::Text),
+            Member::required("key_id", Type::Text),
+            Member::required("session", Type::Bool),
+            Member::required("fact_ids", Type::Texts),
+            Member::required("sessions_bytes", Type::Natural(u64::MAX)),
+            Member::required("facts_bytes", Type::Natural(u64::MAX)),
+            Member::optional("session_before", Type::Text),
+            Member::required("heads_before", Type::Texts),
+            Member::required("times", Type::Natural(u64::MAX)),
+            Member::required("begun_at", Type::Time),
+            Member::optional("accepted_at", Type::Time),
+        ],
+    }],
     daemon: None,
 };
 
@@ -129,17 +119,13 @@ pub struct Entry {
     pub accepted_at: Option<DateTime<Utc>>,
 }
 
-fn text(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
-}
-
 fn stamp<S: serde::Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&text(*at))
+    to.serialize_str(&time_text(*at))
 }
 
 #[expect(clippy::ref_option, reason = "serde hands out references")]
 fn maybe_stamp<S: serde::Serializer>(at: &Option<DateTime<Utc>>, to: S) -> Result<S::Ok, S::Error> {
-    at.map(text).serialize(to)
+    at.map(time_text).serialize(to)
 }
 
 impl Entry {
@@ -178,14 +164,9 @@ impl Entry {
     /// The `handoff` line, without its line end.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct Event<'e> {
-            op: &'static str,
-            #[serde(flatten)]
-            entry: &'e Entry,
-        }
         // It cannot fail: a struct of texts and numbers.
-        serde_json::to_vec(&Event { op: "handoff", entry: self }).unwrap_or_default()
+        let entry = serde_json::to_vec(self).unwrap_or_default();
+        [b"{\"op\":\"handoff\",", entry.get(1..).unwrap_or_default()].concat()
     }
 }
 

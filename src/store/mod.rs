@@ -9,6 +9,8 @@ pub mod scope;
 pub mod session;
 pub mod trust;
 
+use chrono::{DateTime, SecondsFormat, Utc};
+
 use crate::journal::Journal;
 use crate::journal::json;
 use crate::journal::read::{self, Reading};
@@ -96,8 +98,7 @@ fn others(doc: &Members<'_>, object: &[u8]) -> String {
     out
 }
 
-/// A new id from 16 random bytes: a prefix and a version 4 UUID in 32 hex digits.
-fn new_id(prefix: &str, random: [u8; 16]) -> String {
-    let bits = (u128::from_be_bytes(random) & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    format!("{prefix}{bits:032x}")
+/// A moment as the daemon writes it.
+fn time_text(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

@@ -4,13 +4,14 @@
 //! Each record has the whole count of its case, so that the last one of an id wins, as in other journals, and nothing
 //! is lost when the older ones go.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::time_text;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Op, Shape, Type};
 
 /// The highest count: what 64 bits hold.
 const MOST: u64 = u64::MAX;
@@ -21,16 +22,12 @@ static SHAPE: Shape = Shape {
             id: "case_id",
             name: "reuse",
             members: &[
-                Member { name: "case_id", ty: Type::Text, need: Need::Required },
-                Member { name: "times", ty: Type::Natural(MOST), need: Need::Required },
-                Member { name: "used_at", ty: Type::Time, need: Need::Required },
+                Member::required("case_id", Type::Text),
+                Member::required("times", Type::Natural(MOST)),
+                Member::required("used_at", Type::Time),
             ],
         },
-        Op {
-            id: "case_id",
-            name: "delete",
-            members: &[Member { name: "case_id", ty: Type::Text, need: Need::Required }],
-        },
+        Op { id: "case_id", name: "delete", members: &[Member::required("case_id", Type::Text)] },
     ],
     daemon: None,
 };
@@ -68,7 +65,7 @@ pub fn line(id: &str, times: u64, used_at: DateTime<Utc>) -> Vec<u8> {
         times: u64,
         used_at: String,
     }
-    let used_at = used_at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+    let used_at = time_text(used_at);
     // It cannot fail: a struct of texts and a number.
     serde_json::to_vec(&Reuse { op: "reuse", case_id: id, times, used_at }).unwrap_or_default()
 }

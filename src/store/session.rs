@@ -2,40 +2,33 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::time_text;
 use crate::journal::Journal;
 use crate::journal::json::Squeeze;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Op, Shape, Type};
 
 /// The members of a session document, in the daemon's order.
 pub const SESSION: &[Member] = &[
-    Member { name: "session_id", ty: Type::Text, need: Need::Required },
-    Member { name: "state", ty: Type::Any, need: Need::Required },
-    Member { name: "updated_at", ty: Type::Time, need: Need::Required },
-    Member { name: "total_tokens", ty: Type::Natural(u64::MAX), need: Need::Required },
-    Member { name: "expires_at", ty: Type::Time, need: Need::Optional },
-    Member { name: "archived", ty: Type::Bool, need: Need::Default },
-    Member { name: "archived_at", ty: Type::Time, need: Need::Optional },
-    Member { name: "archive_reason", ty: Type::Text, need: Need::Optional },
-    Member { name: "actor", ty: Type::Text, need: Need::Optional },
+    Member::required("session_id", Type::Text),
+    Member::required("state", Type::Any),
+    Member::required("updated_at", Type::Time),
+    Member::required("total_tokens", Type::Natural(u64::MAX)),
+    Member::optional("expires_at", Type::Time),
+    Member::default("archived", Type::Bool),
+    Member::optional("archived_at", Type::Time),
+    Member::optional("archive_reason", Type::Text),
+    Member::optional("actor", Type::Text),
 ];
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op {
-            id: "session_id",
-            name: "store",
-            members: &[Member { name: "session", ty: Type::Record(SESSION), need: Need::Required }],
-        },
-        Op {
-            id: "session_id",
-            name: "delete",
-            members: &[Member { name: "session_id", ty: Type::Text, need: Need::Required }],
-        },
+        Op { id: "session_id", name: "store", members: &[Member::required("session", Type::Record(SESSION))] },
+        Op { id: "session_id", name: "delete", members: &[Member::required("session_id", Type::Text)] },
     ],
     daemon: Some(super::LINE_BY_LINE),
 };
@@ -121,14 +114,13 @@ impl<'a> Session<'a> {
     /// other versions have added.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
-        let time = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let head = Head { session_id: &self.id };
         let tail = Tail {
-            updated_at: time(self.updated_at),
+            updated_at: time_text(self.updated_at),
             total_tokens: self.total_tokens,
-            expires_at: self.expires_at.map(time),
+            expires_at: self.expires_at.map(time_text),
             archived: self.archived,
-            archived_at: self.archived_at.map(time),
+            archived_at: self.archived_at.map(time_text),
             archive_reason: self.archive_reason.as_deref(),
             actor: self.actor.as_deref(),
         };

@@ -2,13 +2,14 @@
 //!
 //! A key belongs to one agent, so it is the record's id, and the last record of a key wins. An agent may have several.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::time_text;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
-use crate::journal::shape::{Member, Need, Op, Shape, Type};
+use crate::journal::shape::{Member, Op, Shape, Type};
 
 static SHAPE: Shape = Shape {
     ops: &[
@@ -16,18 +17,15 @@ static SHAPE: Shape = Shape {
             id: "public_key",
             name: "store",
             members: &[
-                Member { name: "public_key", ty: Type::Text, need: Need::Required },
-                Member { name: "agent", ty: Type::Text, need: Need::Required },
-                Member { name: "added_at", ty: Type::Time, need: Need::Required },
+                Member::required("public_key", Type::Text),
+                Member::required("agent", Type::Text),
+                Member::required("added_at", Type::Time),
             ],
         },
         Op {
             id: "public_key",
             name: "delete",
-            members: &[
-                Member { name: "public_key", ty: Type::Text, need: Need::Required },
-                Member { name: "removed_at", ty: Type::Time, need: Need::Required },
-            ],
+            members: &[Member::required("public_key", Type::Text), Member::required("removed_at", Type::Time)],
         },
     ],
     daemon: None,
@@ -79,7 +77,8 @@ impl Entry {
         }
         let Entry { public_key, agent, added_at } = self;
         // It cannot fail: a struct of texts.
-        serde_json::to_vec(&Store { op: "store", public_key, agent, added_at: stamp(*added_at) }).unwrap_or_default()
+        serde_json::to_vec(&Store { op: "store", public_key, agent, added_at: time_text(*added_at) })
+            .unwrap_or_default()
     }
 }
 
@@ -92,11 +91,7 @@ pub fn delete_line(public_key: &str, removed_at: DateTime<Utc>) -> Vec<u8> {
         public_key: &'a str,
         removed_at: String,
     }
-    serde_json::to_vec(&Delete { op: "delete", public_key, removed_at: stamp(removed_at) }).unwrap_or_default()
-}
-
-fn stamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+    serde_json::to_vec(&Delete { op: "delete", public_key, removed_at: time_text(removed_at) }).unwrap_or_default()
 }
 
 #[cfg(test)]

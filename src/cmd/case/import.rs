@@ -17,7 +17,7 @@ use crate::journal::append;
 use crate::journal::live::IdKey;
 use crate::journal::lock::Lock;
 use crate::render::{Group, Value};
-use crate::store::case::{self, JOURNAL};
+use crate::store::case::JOURNAL;
 
 /// How many bytes of records are appended at once. The lock is not held while more are waited for.
 const BATCH: usize = 4 << 20;
@@ -79,10 +79,7 @@ pub fn run(context: &mut Context, args: &Import) -> Result<()> {
     if let Err(error) = result {
         return Err(unfinished(context, &done, error));
     }
-    told.map_err(|mut error| {
-        error.message.push_str(&format!("; {} imported", plural(done.imported.len() as u64, "case")));
-        error
-    })
+    told.map_err(|error| error.after(true, &format!("{} imported", plural(done.imported.len() as u64, "case"))))
 }
 
 fn import(context: &mut Context, args: &Import, done: &mut Done) -> Result<()> {
@@ -165,7 +162,7 @@ fn case_of(context: &mut Context, text: &[u8]) -> Result<(String, bool, Vec<u8>)
     let document = Document::read(text, "it")?;
     let (id, given) = match &document.case_id {
         Some(id) => (id.clone(), true),
-        None => (case::new_id(env::random()?), false),
+        None => (env::new_id("c_")?, false),
     };
     if given {
         input::check_new_id(&id, true)?;

@@ -103,10 +103,5 @@ pub fn delete(context: &mut Context, args: &Delete) -> Result<()> {
         .begin("cruxctl.case.delete.v1", CHANGED)
         .and_then(|()| printer.row(0, &[id], &cells))
         .and_then(|()| printer.end());
-    told.map_err(|mut error| {
-        if offset.is_some() {
-            error.message.push_str(&format!("; the case {} is deleted", quoted(id)));
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(offset.is_some(), &format!("the case {} is deleted", quoted(id))))
 }

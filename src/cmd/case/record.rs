@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::render::{Format, Group, Value};
 use crate::retrieve::Words;
-use crate::store::case::{self as cases, Case, JOURNAL};
+use crate::store::case::{Case, JOURNAL};
 
 /// Arguments of `case record`.
 #[derive(Args, Debug)]
@@ -153,7 +153,7 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
             document
         }
     };
-    let id = cases::new_id(env::random()?);
+    let id = env::new_id("c_")?;
     let now = context.env.now();
     let mut new = case(context, document, Cow::Borrowed(&id), now)?;
     append::check_length(&JOURNAL, &new.line())?;
@@ -175,10 +175,5 @@ pub fn run(context: &mut Context, args: Record) -> Result<()> {
             .and_then(|()| printer.row(0, &[&id], &cells))
             .and_then(|()| printer.end())
     };
-    told.map_err(|mut error| {
-        if offset.is_some() {
-            error.message.push_str(&format!("; the case {id} is recorded"));
-        }
-        error
-    })
+    told.map_err(|error| error.after(offset.is_some(), &format!("the case {id} is recorded")))
 }

@@ -102,12 +102,8 @@ pub fn run(context: &mut Context, args: &Reuse) -> Result<()> {
         let done = context.append(&lock, table, &lines)?;
         offsets = done.spans.iter().map(|span| Some(span.offset)).collect();
     }
-    tell(context, &uses, &offsets, args.dry_run).map_err(|mut error| {
-        if written {
-            error.message.push_str(&format!("; {} counted", plural(uses.len() as u64, "use")));
-        }
-        error
-    })
+    tell(context, &uses, &offsets, args.dry_run)
+        .map_err(|error: Error| error.after(written, &format!("{} counted", plural(uses.len() as u64, "use"))))
 }
 
 /// The cases that were named. All are looked for before the first is counted.

@@ -177,12 +177,7 @@ fn finish(
         .begin(schema, CHANGED)
         .and_then(|()| printer.row(0, &[&fact.id], &cells))
         .and_then(|()| printer.end());
-    told.map_err(|mut error| {
-        if offset.is_some() {
-            error.message.push_str("; the change is stored");
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(offset.is_some(), "the change is stored"))
 }
 
 /// Runs `delete`.

@@ -10,7 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::journal::live::IdKey;
 use crate::journal::table::Table;
 use crate::render::{Group, Value, quoted};
-use crate::store::fact::current::{now, stamps};
+use crate::store::fact::current::stamps;
+use crate::store::fact::document::Fact;
 use crate::store::fact::rules::{self, Known};
 use crate::store::fact::{DEFAULT_TENANT, JOURNAL, privacy, tenant_named};
 use crate::store::scope::Scope;
@@ -61,7 +62,7 @@ fn chains(table: &mut Table, eyes: &Eyes, args: &History) -> Result<Vec<IdKey>> 
         let (row, document) = find(table, eyes, &args.what)
             .map_err(|error| error.hint(format!("name the key as well, if {} is an entity", quoted(&args.what))))?;
         let fact = current(table, row, &document)?.fact;
-        return Ok(vec![rules::chain(&fact.tenant, &fact.entity, &fact.key)]);
+        return Ok(vec![rules::chain_of(&fact)]);
     };
     let tenant = tenant_named(&args.tenant);
     let mut chains = vec![rules::chain(tenant, &args.what, key)];
@@ -76,18 +77,20 @@ fn chains(table: &mut Table, eyes: &Eyes, args: &History) -> Result<Vec<IdKey>> 
 pub fn run(context: &mut Context, args: &History) -> Result<()> {
     let eyes = Eyes::of(context, args.all_agents)?;
     let mut table = context.table(&JOURNAL, true)?;
-    let chains: Vec<u64> = chains(&mut table, &eyes, args)?.into_iter().map(IdKey::tag).collect();
-    let rows: Vec<_> =
-        table.records()?.into_iter().filter(|(_, row)| chains.contains(&Known::of(*row).chain)).collect();
+    let chains = chains(&mut table, &eyes, args)?;
+    let tags: Vec<u64> = chains.iter().map(|chain| chain.tag()).collect();
+    let mut rows = table.records()?;
+    rows.retain(|(_, row)| tags.contains(&Known::of(*row).chain));
     let mut versions = Vec::new();
     for (key, row) in rows {
         let document = table.opened.read(row.place.span())?;
-        let Some(now) = now(&table.opened, &mut table.live, (key, row), &document)? else {
+        let Some(fact) = Fact::read(&document).filter(|fact| IdKey::of(&fact.id) == key) else {
             context.without_it(&JOURNAL, &mut table)?;
             continue;
         };
-        if eyes.see(&now.fact).is_some() {
-            versions.push((now.fact.version, key, row));
+        // A tag is half of a chain's key.
+        if chains.contains(&rules::chain_of(&fact)) && eyes.see(&fact).is_some() {
+            versions.push((fact.version, row));
         }
     }
     if versions.is_empty() {
@@ -96,9 +99,9 @@ pub fn run(context: &mut Context, args: &History) -> Result<()> {
         return Err(Error::new(Code::NoFact, message).hint("cruxctl fact list --all --deleted"));
     }
     // Among equals the order of the journal.
-    versions.sort_by_key(|(version, ..)| *version);
+    versions.sort_by_key(|(version, _)| *version);
     context.printer.begin("cruxctl.fact.history.v1", VERSIONS)?;
-    for (_, _, row) in versions {
+    for (_, row) in versions {
         if context.printer.gone() {
             return Ok(());
         }

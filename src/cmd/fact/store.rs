@@ -13,7 +13,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::append;
 use crate::render::{Format, Group, Value, rfc3339};
-use crate::store::fact::document::{Fact, confidence_text, new_fact_id, tokens};
+use crate::store::fact::document::{Fact, confidence_text, tokens};
 use crate::store::fact::privacy::{self, AGENT_PREFIX};
 use crate::store::fact::versions::Versions;
 use crate::store::fact::{DEFAULT_TENANT, HORIZONS, JOURNAL, events, tenant_named};
@@ -187,7 +187,7 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
     }
     let tenant = document.tenant.filter(|name| tenant_named(name) == name);
     let mut fact = Fact {
-        id: new_fact_id(env::random()?).into(),
+        id: env::new_id("f_")?.into(),
         tenant: tenant.map_or(DEFAULT_TENANT.into(), Cow::Owned),
         horizon: document.horizon.map_or(privacy::horizon(&entity).into(), Cow::Owned),
         entity: entity.into(),
@@ -211,14 +211,8 @@ pub fn run(context: &mut Context, args: Store) -> Result<()> {
         source: b"",
     };
     append::check_length(&JOURNAL, &events::store(&fact))?;
-    let (lock, mut table) = match dry_run {
-        true => (None, context.table(&JOURNAL, false)?),
-        false => {
-            let (lock, table) = context.locked(&JOURNAL)?;
-            fact.stored_at = context.env.now();
-            (Some(lock), table)
-        }
-    };
+    let (lock, mut table) = context.for_new(&JOURNAL, dry_run)?;
+    fact.stored_at = context.env.now();
     let lines = Versions::default().store(&mut table, &mut fact)?;
     let mut offset = None;
     if let Some(lock) = lock {
@@ -266,10 +260,5 @@ fn tell(context: &mut Context, fact: &Fact<'_>, offset: Option<u64>, dry_run: bo
             .and_then(|()| printer.row(0, &[&fact.id], &cells))
             .and_then(|()| printer.end())
     };
-    told.map_err(|mut error| {
-        if offset.is_some() {
-            error.message.push_str(&format!("; the fact {} is stored", fact.id));
-        }
-        error
-    })
+    told.map_err(|error| error.after(offset.is_some(), &format!("the fact {} is stored", fact.id)))
 }

@@ -118,11 +118,13 @@ pub(super) fn find(table: &mut Table, eyes: &Eyes, id: &str) -> Result<(Row, Vec
     Err(Error::new(Code::NoFact, message).hint(hint))
 }
 
-/// The fact as it is now.
-pub(super) fn current<'d>(table: &mut Table, row: Row, document: &'d [u8]) -> Result<Current<'d>> {
-    let key = crate::store::fact::id_of(document).map(|id| IdKey::of(&id));
-    let now = match key {
-        Some(key) => current::now(&table.opened, &mut table.live, (key, row), document)?,
+/// The fact as it is now, from a document that was held against its id.
+pub(in crate::cmd) fn current<'d>(table: &mut Table, row: Row, document: &'d [u8]) -> Result<Current<'d>> {
+    let now = match Fact::read(document) {
+        Some(fact) => {
+            let row = (IdKey::of(&fact.id), row);
+            current::brought_up(&table.opened, &mut table.live, row, fact)?
+        }
         None => None,
     };
     now.ok_or_else(|| table.distrust())

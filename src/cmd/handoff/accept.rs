@@ -4,7 +4,6 @@
 //! the entry again, as accepted. Each step is on disk before the next, all behind one lock. Whoever finds an open entry
 //! loads what is missing.
 
-use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::ledger;
@@ -18,7 +17,7 @@ use crate::handoff::verify::{By, Verified};
 use crate::journal::Journal;
 use crate::journal::lock::Lock;
 use crate::journal::table::Table;
-use crate::render::{Value, quoted, rfc3339};
+use crate::render::{Value, rfc3339};
 use crate::store::handoff::{self, Entry, State};
 use crate::store::session::Session;
 use crate::store::{fact, session};
@@ -49,14 +48,20 @@ struct Journals {
     facts: Table,
 }
 
-/// What was done.
-struct Done {
+/// What an accept comes to, decided before anything is written.
+struct Plan {
+    /// The entry as it is once all is on disk, but for the state and the time.
     entry: Entry,
-    session: bool,
+    /// What is appended to the facts.
+    facts: Vec<Vec<u8>>,
+    /// What is appended to the sessions; none: nothing of it is loaded.
+    session: Option<Vec<Vec<u8>>>,
+    /// Whether a session of the receiver's is replaced.
     replaced: bool,
-    completed: bool,
-    /// The ids of facts that are left out, because newer ones were stored since.
-    passed: Vec<String>,
+    /// Whether an accept that was interrupted is completed.
+    completes: bool,
+    /// How many facts are left out, because newer ones were stored since.
+    passed: usize,
 }
 
 /// Runs the verb.
@@ -68,26 +73,11 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
     for journal in [&session::JOURNAL, &fact::JOURNAL] {
         Table::open(&context.dir, journal, true)?.keep();
     }
-    let (lock, mut table) = match args.dry_run {
-        true => (None, context.table(&handoff::JOURNAL, false)?),
-        false => {
-            let (lock, table) = context.locked(&handoff::JOURNAL)?;
-            (Some(lock), table)
-        }
-    };
-    let before = ledger::entry(&mut table, &proven.content_hash().to_hex())?;
+    let (lock, mut ledger) = context.for_new(&handoff::JOURNAL, args.dry_run)?;
+    let before = ledger::entry(&mut ledger, &proven.content_hash().to_hex())?;
     let open = before.as_ref().filter(|entry| entry.state == State::Open);
-    if let Some(before) = before.as_ref().filter(|_| open.is_none() && !args.again) {
-        return Err(replayed(before));
-    }
-    if let Some(other) = open.filter(|open| open.receiver != context.agent) {
-        return Err(others(other));
-    }
-    if let Some(open) = open.filter(|_| args.again) {
-        let message = "this handoff is half accepted: complete it without --again first, or give it up";
-        return Err(
-            Error::new(Code::RefusedOpen, message).hint(format!("cruxctl handoff abandon {}", open.content_hash))
-        );
+    if let Some(before) = &before {
+        check_before(before, context.agent.as_ref(), args.again)?;
     }
     // What was taken in time is completed, however late.
     let now = open.map_or(context.env.now(), |open| open.begun_at);
@@ -99,57 +89,12 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
         sessions: context.also_for_change(&session::JOURNAL, lock.as_ref(), false)?,
         facts: context.also_for_change(&fact::JOURNAL, lock.as_ref(), false)?,
     };
-    let current = match &load.session {
-        Some(session) => journals.sessions.get(&session.id)?,
-        None => None,
+    let mut plan = match open {
+        Some(open) => completing(context, &load, &mut journals, open)?,
+        None => beginning(&verified, &load, &mut journals, &receiver, before.as_ref(), args.if_absent)?,
     };
-    if let Some((line, _)) = current.as_ref().filter(|_| args.if_absent && open.is_none()) {
-        let hash = Session::read(line).map(|session| session.hash()).unwrap_or_default();
-        let id = &verified.package.session_id;
-        let message = format!("session {id:?} exists; its state has the hash {hash}");
-        return Err(Error::new(Code::RefusedExists, message));
-    }
-    let mut facts = load.facts.clone();
-    let entry = match open {
-        Some(open) => open.clone(),
-        None => {
-            let had = current.as_ref().map(|(line, _)| load::line_hash(line));
-            let heads = load::heads(&mut journals.facts, &facts)?;
-            begun(&verified, &load, &journals, (agent.as_deref(), now), (had, heads), before.as_ref())
-        }
-    };
-    let missing = match open {
-        Some(open) => load::missing_lines(&mut journals.facts, &mut facts, open)?,
-        None => load::fact_lines(&mut journals.facts, &mut facts)?,
-    };
-    let since = match (&load.session, open) {
-        (Some(session), Some(open)) => load::since(&mut journals.sessions, session, open)?,
-        _ => Since::Nothing,
-    };
-    let session = load.session.as_ref().filter(|_| since != Since::Others);
-    let mut done = Done {
-        session: session.is_some(),
-        replaced: session.is_some() && current.is_some() && open.is_none(),
-        completed: open.is_some(),
-        passed: missing.passed,
-        entry,
-    };
-    tell_left_alone(context, &done, since);
     if let Some(lock) = lock {
-        if open.is_none() {
-            context.append(&lock, table, &[done.entry.line()])?;
-        }
-        append(context, &lock, journals.facts, &fact::JOURNAL, &missing.lines, &done)?;
-        if let Some(session) = session {
-            let lines = if since == Since::Stored { Vec::new() } else { vec![session.line.clone()] };
-            append(context, &lock, journals.sessions, &session::JOURNAL, &lines, &done)?;
-        }
-        (done.entry.state, done.entry.accepted_at) = (State::Accepted, Some(context.env.now()));
-        // What was left alone was not loaded.
-        done.entry.session = done.session;
-        done.entry.fact_ids.retain(|id| !done.passed.contains(id));
-        let table = context.also_for_change(&handoff::JOURNAL, Some(&lock), false)?;
-        context.append(&lock, table, &[done.entry.line()]).map_err(|e| interrupted(e, &done.entry))?;
+        write(context, &lock, ledger, journals, &mut plan)?;
         let observed = Observed {
             action: "accept",
             session_id: &verified.package.session_id,
@@ -159,24 +104,122 @@ pub fn run(context: &mut Context, args: &Accept) -> Result<()> {
         };
         observe(context, Some(&lock), &observed);
     }
-    done.entry.fact_ids.retain(|id| !done.passed.contains(id));
-    tell(context, &verified, &load, &done, args.dry_run)
+    tell(context, &verified, &load, &plan, args.dry_run)
+}
+
+/// Refuses a handoff that was accepted before, and one that somebody else is at.
+fn check_before(before: &Entry, agent: Option<&String>, again: bool) -> Result<()> {
+    match before.state {
+        State::Open if before.receiver.as_ref() != agent => Err(others(before)),
+        State::Open if again => {
+            let message = "this handoff is half accepted: complete it without --again first, or give it up";
+            Err(ledger::in_the_way(before, message.to_owned()))
+        }
+        State::Accepted | State::Abandoned if !again => Err(replayed(before)),
+        _ => Ok(()),
+    }
+}
+
+/// A handoff of which nothing is there yet.
+fn beginning(
+    verified: &Verified<'_>,
+    load: &Load<'_>,
+    journals: &mut Journals,
+    receiver: &Receiver<'_>,
+    before: Option<&Entry>,
+    if_absent: bool,
+) -> Result<Plan> {
+    let package = &verified.package;
+    let had = match &load.session {
+        Some(session) => journals.sessions.get(&session.id)?.map(|(line, _)| line),
+        None => None,
+    };
+    if let Some(line) = had.as_ref().filter(|_| if_absent) {
+        let hash = Session::read(line).map(|session| session.hash()).unwrap_or_default();
+        let message = format!("session {:?} exists; its state has the hash {hash}", package.session_id);
+        return Err(Error::new(Code::RefusedExists, message));
+    }
+    let (facts, heads_before) = load::fact_lines(&mut journals.facts, &mut load.facts.clone())?;
+    let entry = Entry {
+        content_hash: verified.content_hash.to_hex().to_string(),
+        state: State::Open,
+        handoff_id: package.handoff_id.as_deref().map(str::to_owned),
+        session_id: package.session_id.clone().into_owned(),
+        source_agent: package.source_agent.clone().into_owned(),
+        receiver: receiver.agent.map(str::to_owned),
+        signed_by: match verified.by {
+            By::Mac => None,
+            By::Agent(agent) => Some(agent.clone()),
+        },
+        key_id: verified.key_id.to_owned(),
+        session: load.session.is_some(),
+        fact_ids: load.facts.iter().map(|fact| fact.id.clone().into_owned()).collect(),
+        sessions_bytes: journals.sessions.opened.len,
+        facts_bytes: journals.facts.opened.len,
+        session_before: had.as_deref().map(load::line_hash),
+        heads_before,
+        times: before.map_or(1, |before| before.times.saturating_add(1)),
+        begun_at: receiver.at,
+        accepted_at: None,
+    };
+    Ok(Plan {
+        entry,
+        facts,
+        session: load.session.as_ref().map(|session| vec![session.line.clone()]),
+        replaced: had.is_some(),
+        completes: false,
+        passed: 0,
+    })
+}
+
+/// A handoff of which a part may be there. What others have written since is left alone, and told.
+fn completing(context: &mut Context, load: &Load<'_>, journals: &mut Journals, open: &Entry) -> Result<Plan> {
+    let missing = load::missing_lines(&mut journals.facts, &mut load.facts.clone(), open)?;
+    let since = match &load.session {
+        Some(session) => load::since(&mut journals.sessions, session, open)?,
+        None => Since::Nothing,
+    };
+    tell_left_alone(context, open, missing.passed.len(), since);
+    let session = load.session.as_ref().and_then(|session| match since {
+        Since::Nothing => Some(vec![session.line.clone()]),
+        Since::Stored => Some(Vec::new()),
+        Since::Others => None,
+    });
+    let mut entry = Entry { session: session.is_some(), ..open.clone() };
+    entry.fact_ids.retain(|id| !missing.passed.contains(id));
+    let passed = missing.passed.len();
+    Ok(Plan { entry, facts: missing.lines, session, replaced: false, completes: true, passed })
+}
+
+/// Writes step by step, each on disk before the next.
+fn write(context: &mut Context, lock: &Lock, ledger: Table, journals: Journals, plan: &mut Plan) -> Result<()> {
+    if !plan.completes {
+        context.append(lock, ledger, &[plan.entry.line()])?;
+    }
+    append(context, lock, journals.facts, &fact::JOURNAL, &plan.facts, plan)?;
+    if let Some(lines) = &plan.session {
+        append(context, lock, journals.sessions, &session::JOURNAL, lines, plan)?;
+    }
+    (plan.entry.state, plan.entry.accepted_at) = (State::Accepted, Some(context.env.now()));
+    let ledger = context.also_for_change(&handoff::JOURNAL, Some(lock), false)?;
+    let closed = context.append(lock, ledger, &[plan.entry.line()]);
+    closed.map(drop).map_err(|error| interrupted(error, &plan.entry))
 }
 
 /// Says what of a handoff that is completed is left alone, because somebody else has written since.
-fn tell_left_alone(context: &mut Context, done: &Done, since: Since) {
+fn tell_left_alone(context: &mut Context, open: &Entry, passed: usize, since: Since) {
     let hint = ["load it all the same, once it is accepted: --again".to_owned()];
     if since == Since::Others {
         let text = format!(
             "session {:?} was written or deleted after this handoff was begun to be accepted: it is left as it is",
-            done.entry.session_id
+            open.session_id
         );
         context.printer.warn(&text, &hint);
     }
-    if !done.passed.is_empty() {
+    if passed > 0 {
         let text = format!(
             "{} left out: newer ones were stored after this handoff was begun to be accepted",
-            plural(done.passed.len() as u64, "fact")
+            plural(passed as u64, "fact")
         );
         context.printer.warn(&text, &hint);
     }
@@ -199,47 +242,7 @@ fn others(open: &Entry) -> Error {
     let who = open.receiver.as_ref().map_or("without an agent".to_owned(), |agent| format!("by agent {agent:?}"));
     let message =
         format!("this handoff was begun to be accepted {who} at {}, and not completed", rfc3339(open.begun_at));
-    let hint = match &open.receiver {
-        Some(agent) => {
-            format!("complete it with the same envelope: cruxctl handoff accept --agent {}", quoted(agent))
-        }
-        None => "complete it with the same envelope, without --agent".to_owned(),
-    };
-    Error::new(Code::RefusedOpen, message).hint(hint).hint(format!("cruxctl handoff abandon {}", open.content_hash))
-}
-
-/// The entry of a handoff whose loading begins.
-fn begun(
-    verified: &Verified<'_>,
-    load: &Load<'_>,
-    journals: &Journals,
-    (receiver, now): (Option<&str>, DateTime<Utc>),
-    (session_before, heads_before): (Option<String>, Vec<String>),
-    before: Option<&Entry>,
-) -> Entry {
-    let package = &verified.package;
-    Entry {
-        content_hash: verified.content_hash.to_hex().to_string(),
-        state: State::Open,
-        handoff_id: package.handoff_id.as_deref().map(str::to_owned),
-        session_id: package.session_id.clone().into_owned(),
-        source_agent: package.source_agent.clone().into_owned(),
-        receiver: receiver.map(str::to_owned),
-        signed_by: match verified.by {
-            By::Mac => None,
-            By::Agent(agent) => Some(agent.clone()),
-        },
-        key_id: verified.key_id.to_owned(),
-        session: load.session.is_some(),
-        fact_ids: load.facts.iter().map(|fact| fact.id.clone().into_owned()).collect(),
-        sessions_bytes: journals.sessions.opened.len,
-        facts_bytes: journals.facts.opened.len,
-        session_before,
-        heads_before,
-        times: before.map_or(1, |before| before.times.saturating_add(1)),
-        begun_at: now,
-        accepted_at: None,
-    }
+    ledger::in_the_way(open, message)
 }
 
 /// Appends lines. Without any, what a run before this one has appended is made durable.
@@ -249,29 +252,28 @@ fn append(
     table: Table,
     journal: &Journal,
     lines: &[Vec<u8>],
-    done: &Done,
+    plan: &Plan,
 ) -> Result<()> {
     let has = context.dir.has(journal).unwrap_or(true);
-    if lines.is_empty() && (!done.completed || !has) {
+    if lines.is_empty() && (!plan.completes || !has) {
         return Ok(());
     }
-    context.append(lock, table, lines).map(drop).map_err(|error| interrupted(error, &done.entry))
+    context.append(lock, table, lines).map(drop).map_err(|error| interrupted(error, &plan.entry))
 }
 
 /// An error after loading has begun: what to do about what is missing.
 fn interrupted(error: Error, entry: &Entry) -> Error {
-    let agent = entry.receiver.as_ref().map_or(String::new(), |agent| format!(" --agent {}", quoted(agent)));
-    error.hint(format!("then load what is missing, with the same envelope: cruxctl handoff accept{agent}"))
+    error.hint(format!("then load what is missing, with the same envelope: {}", ledger::completing(entry)))
 }
 
-fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, done: &Done, dry_run: bool) -> Result<()> {
-    let (entry, package, lost) = (&done.entry, &verified.package, &load.lost);
+fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, plan: &Plan, dry_run: bool) -> Result<()> {
+    let (entry, package, lost) = (&plan.entry, &verified.package, &load.lost);
     let stored = load.session.as_ref().map(|session| session.id.as_str());
     let fields = [
         ("session_id", Value::text(&*entry.session_id)),
         ("stored_session_id", Value::maybe(stored)),
-        ("session_loaded", Value::Flag(done.session)),
-        ("session_replaced", Value::Flag(done.replaced)),
+        ("session_loaded", Value::Flag(plan.entry.session)),
+        ("session_replaced", Value::Flag(plan.replaced)),
         ("facts_loaded", Value::Count(entry.fact_ids.len() as u64)),
         ("fact_ids", Value::Texts(entry.fact_ids.clone())),
         ("source_agent", Value::text(&*entry.source_agent)),
@@ -284,14 +286,14 @@ fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, done: &
         ("signed_by", Value::maybe(entry.signed_by.as_deref())),
         ("key_id", Value::text(&*entry.key_id)),
         ("times", Value::Count(entry.times)),
-        ("completed", Value::Flag(done.completed)),
+        ("completed", Value::Flag(plan.completes)),
         ("accepted_at", Value::time(entry.accepted_at)),
         ("lost_tenants", Value::Count(lost.tenants)),
         ("lost_actors", Value::Count(lost.actors)),
         ("lost_validity", Value::Count(lost.validity)),
         ("lost_horizons", Value::Count(lost.horizons)),
         ("left_out_deleted", Value::Count(lost.deleted)),
-        ("left_out_newer", Value::Count(done.passed.len() as u64)),
+        ("left_out_newer", Value::Count(plan.passed as u64)),
         ("dry_run", Value::Flag(dry_run)),
     ];
     let printer = &mut context.printer;
@@ -299,10 +301,5 @@ fn tell(context: &mut Context, verified: &Verified<'_>, load: &Load<'_>, done: &
         .begin("cruxctl.handoff.accept.v1", &[])
         .and_then(|()| printer.fields(Some(&entry.session_id), &fields))
         .and_then(|()| printer.end());
-    told.map_err(|mut error| {
-        if !dry_run {
-            error.message.push_str("; the handoff is accepted");
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(!dry_run, "the handoff is accepted"))
 }

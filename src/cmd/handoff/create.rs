@@ -104,7 +104,7 @@ pub fn run(context: &mut Context, args: &Create) -> Result<()> {
         true => bundle::facts(context, &args.session, state, LONGEST_PAYLOAD)?,
         false => Vec::new(),
     };
-    let handoff_id = build::new_id(env::random()?);
+    let handoff_id = env::new_id("h_")?;
     let key_id = match &key {
         Minting::Mac(secret) => secret.mac_key().key_id(),
         Minting::Signature(key) => key.public().key_id(),

@@ -81,10 +81,5 @@ pub fn run(context: &mut Context, args: &Keygen) -> Result<()> {
         .begin("cruxctl.handoff.keygen.v1", MADE)
         .and_then(|()| printer.row(0, key_id.as_deref().as_slice(), &cells))
         .and_then(|()| printer.end());
-    told.map_err(|mut error| {
-        if key_id.is_some() {
-            error.message.push_str(&format!("; the key is in {}", args.file.display()));
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(key_id.is_some(), &format!("the key is in {}", args.file.display())))
 }

@@ -74,6 +74,19 @@ fn whole(table: &Table) -> Result<()> {
         .hint("cruxctl journal repair handoffs --apply"))
 }
 
+/// The command that completes a half accepted handoff.
+pub(super) fn completing(entry: &Entry) -> String {
+    let agent = entry.receiver.as_ref().map_or(String::new(), |agent| format!(" --agent {}", quoted(agent)));
+    format!("cruxctl handoff accept{agent}")
+}
+
+/// The refusal of what a half accepted handoff is in the way of.
+pub(super) fn in_the_way(entry: &Entry, message: String) -> Error {
+    Error::new(Code::RefusedOpen, message)
+        .hint(format!("complete it with the same envelope: {}", completing(entry)))
+        .hint(format!("cruxctl handoff abandon {}", entry.content_hash))
+}
+
 /// The entry of a payload's hash.
 pub(super) fn entry(table: &mut Table, hash: &str) -> Result<Option<Entry>> {
     whole(table)?;
@@ -83,13 +96,8 @@ pub(super) fn entry(table: &mut Table, hash: &str) -> Result<Option<Entry>> {
 
 /// Every entry, the one written last first.
 fn entries(context: &mut Context, table: &mut Table) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for span in table.spans()?.into_iter().rev() {
-        match Entry::read(&table.opened.read(span)?) {
-            Some(entry) => entries.push(entry),
-            None => context.without_it(&JOURNAL, table)?,
-        }
-    }
+    let mut entries = context.each_live(&JOURNAL, table, Entry::read)?;
+    entries.reverse();
     Ok(entries)
 }
 
@@ -102,14 +110,11 @@ pub(in crate::cmd) fn none_open(context: &mut Context, lock: Option<&Lock>) -> R
     whole(&table)?;
     let open = entries(context, &mut table)?.into_iter().find(|entry| entry.state == State::Open);
     let Some(open) = open else { return Ok(()) };
-    let agent = open.receiver.as_ref().map_or(String::new(), |agent| format!(" --agent {}", quoted(agent)));
     let message = format!(
         "the handoff {} of session {:?} is half accepted: complete it, or give it up",
         open.content_hash, open.session_id
     );
-    Err(Error::new(Code::RefusedOpen, message)
-        .hint(format!("complete it with the same envelope: cruxctl handoff accept{agent}"))
-        .hint(format!("cruxctl handoff abandon {}", open.content_hash)))
+    Err(in_the_way(&open, message))
 }
 
 /// Runs `list`.
@@ -138,10 +143,13 @@ pub fn list(context: &mut Context, args: &List) -> Result<()> {
         context.printer.row(0, &[&entry.content_hash], &cells)?;
     }
     context.printer.end()?;
-    let open = entries.iter().filter(|entry| entry.state == State::Open).count();
-    if open > 0 {
-        let text = format!("{} half accepted: complete each with its envelope", plural(open as u64, "handoff"));
-        context.printer.warn(&text, &["cruxctl handoff accept".to_owned()]);
+    let open: Vec<&Entry> = entries.iter().filter(|entry| entry.state == State::Open).collect();
+    if !open.is_empty() {
+        let text = format!("{} half accepted: complete each with its envelope", plural(open.len() as u64, "handoff"));
+        let mut commands: Vec<String> = open.into_iter().map(completing).collect();
+        commands.sort();
+        commands.dedup();
+        context.printer.warn(&text, &commands);
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! What a package becomes on the receiver's side, and what of it is there already.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 
+use crate::cmd::fact::view::current;
 use crate::cmd::input;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -16,11 +17,11 @@ use crate::journal::live::IdKey;
 use crate::journal::scan::{Item, Stretch};
 use crate::journal::split::event_ids;
 use crate::journal::table::Table;
-use crate::store::fact::document::{Fact, confidence_text, new_fact_id, tokens};
+use crate::store::fact::document::{Fact, confidence_text, tokens};
 use crate::store::fact::privacy::{self, AGENT_PREFIX, Privacy};
 use crate::store::fact::rules::{Events, Known};
 use crate::store::fact::versions::Versions;
-use crate::store::fact::{self, DEFAULT_TENANT, current, events};
+use crate::store::fact::{self, DEFAULT_TENANT, events};
 use crate::store::handoff::Entry;
 use crate::store::scope::Scope;
 use crate::store::session::{self, Session};
@@ -84,7 +85,7 @@ impl<'p> Load<'p> {
             lost.horizons += u64::from(name(fact.horizon_class) != horizon);
             let id = match ids.map(|ids| ids.get(facts.len())) {
                 Some(id) => id.cloned().unwrap_or_default(),
-                None => new_fact_id(env::random()?),
+                None => env::new_id("f_")?,
             };
             let loaded = Fact {
                 id: id.into(),
@@ -195,7 +196,7 @@ fn loading(package: &Package<'_>, state: &str, receiver: &Receiver<'_>) -> Resul
     Ok(Loading { id, line })
 }
 
-/// What is appended to the facts.
+/// What is appended to the facts where loading was begun before.
 pub(super) struct Missing {
     /// The lines.
     pub(super) lines: Vec<Vec<u8>>,
@@ -203,13 +204,13 @@ pub(super) struct Missing {
     pub(super) passed: Vec<String>,
 }
 
-/// The lines that store the facts.
-pub(super) fn fact_lines(table: &mut Table, facts: &mut [Fact<'_>]) -> Result<Missing> {
+/// The lines that store the facts, and the newest facts before of the chains that they continue.
+pub(super) fn fact_lines(table: &mut Table, facts: &mut [Fact<'_>]) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
     let (mut versions, mut lines) = (Versions::default(), Vec::new());
     for fact in facts {
         lines.extend(versions.store(table, fact)?);
     }
-    Ok(Missing { lines, passed: Vec::new() })
+    Ok((lines, versions.continued))
 }
 
 /// The lines of the facts that are not there yet, where loading was begun before.
@@ -230,9 +231,7 @@ pub(super) fn missing_lines(table: &mut Table, facts: &mut [Fact<'_>], entry: &E
     let (mut versions, mut missing) = (Versions::default(), Missing { lines: Vec::new(), passed: Vec::new() });
     for fact in facts {
         if let Some((row, document)) = table.known(&fact.id)? {
-            let key = IdKey::of(&fact.id);
-            let now = current::now(&table.opened, &mut table.live, (key, row), &document)?;
-            let now = now.ok_or_else(|| table.distrust())?;
+            let now = current(table, row, &document)?;
             missing.lines.extend(unlinked(table, &now.fact, row.place.span().offset));
         } else if !named.contains(&*fact.id) {
             let head = versions.head(table, fact)?;
@@ -244,15 +243,6 @@ pub(super) fn missing_lines(table: &mut Table, facts: &mut [Fact<'_>], entry: &E
         }
     }
     Ok(missing)
-}
-
-/// The newest facts of the chains that facts continue.
-pub(super) fn heads(table: &mut Table, facts: &[Fact<'_>]) -> Result<Vec<String>> {
-    let (versions, mut heads) = (Versions::default(), BTreeSet::new());
-    for fact in facts {
-        heads.extend(versions.head(table, fact)?);
-    }
-    Ok(heads.into_iter().collect())
 }
 
 /// The line by which a fact takes the place of the version before it, where it was stored and the command was interrupted

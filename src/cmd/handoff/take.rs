@@ -8,11 +8,10 @@ use clap::Args;
 
 use super::keys::KeyArgs;
 use super::source::Source;
-use super::trust;
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::handoff::shown;
-use crate::handoff::verify::{self, By, Conditions, Proven, Verified};
+use crate::handoff::verify::{self, Conditions, Proven, Verified};
 
 /// Which envelope is taken, and on which conditions.
 #[derive(Args, Debug)]
@@ -52,10 +51,7 @@ impl Take {
         if let Some(early) = &verified.early {
             context.printer.warn(early, &[]);
         }
-        if *verified.by == By::Mac
-            && self.keys.trusted.is_empty()
-            && trust::has_key(context, &verified.package.source_agent)
-        {
+        if verified.could_sign {
             let text = format!(
                 "agent {} has a trusted key, and did not sign this: anybody with the secret can say to be that agent",
                 shown(&verified.package.source_agent)

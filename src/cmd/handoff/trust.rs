@@ -96,14 +96,6 @@ pub(super) fn trusted(context: &mut Context) -> (Vec<Trusted>, Option<Error>) {
     }
 }
 
-/// Whether an agent has a trusted key, as far as the list can be read.
-pub(super) fn has_key(context: &Context, agent: &str) -> bool {
-    let Ok(mut table) = Table::open(&context.dir, &JOURNAL, false) else { return false };
-    let spans = table.spans().unwrap_or_default();
-    let read = |span| table.opened.read(span).ok().and_then(|line| Entry::read(&line));
-    spans.into_iter().filter_map(read).any(|entry| entry.agent == agent)
-}
-
 fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
     if !context.dir.has(&JOURNAL).map_err(|e| Error::io("look at", &context.dir.journal(&JOURNAL), &e))? {
         return Ok(Vec::new());
@@ -137,13 +129,7 @@ fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
 
 /// Every entry, by agent.
 fn entries(context: &mut Context, table: &mut Table) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for span in table.spans()? {
-        match Entry::read(&table.opened.read(span)?) {
-            Some(entry) => entries.push(entry),
-            None => context.without_it(&JOURNAL, table)?,
-        }
-    }
+    let mut entries = context.each_live(&JOURNAL, table, Entry::read)?;
     entries.sort_by(|a, b| (&a.agent, &a.public_key).cmp(&(&b.agent, &b.public_key)));
     Ok(entries)
 }
@@ -173,12 +159,7 @@ fn add(context: &mut Context, args: &Add) -> Result<()> {
     input::check_agent(&args.agent)?;
     let public_key = public_key(&args.key)?.to_hex();
     let new = Entry { public_key, agent: args.agent.clone(), added_at: context.env.now() };
-    let (lock, mut table) = if args.dry_run {
-        (None, context.table(&JOURNAL, false)?)
-    } else {
-        let (lock, table) = context.locked(&JOURNAL)?;
-        (Some(lock), table)
-    };
+    let (lock, mut table) = context.for_new(&JOURNAL, args.dry_run)?;
     let there = table.get(&new.public_key)?.map(|(line, _)| Entry::read(&line).ok_or_else(|| table.distrust()));
     match there.transpose()? {
         Some(there) if there.agent != new.agent => {
@@ -245,10 +226,5 @@ fn tell(
         }
         printer.end()
     })();
-    told.map_err(|mut error: Error| {
-        if offsets.iter().any(Option::is_some) {
-            error.message.push_str("; the change is stored");
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(offsets.iter().any(Option::is_some), "the change is stored"))
 }

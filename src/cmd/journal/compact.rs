@@ -62,12 +62,7 @@ pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
         .begin("cruxctl.journal.compact.v1", COMPACTED)
         .and_then(|()| printer.row(0, &[journal.name], &cells))
         .and_then(|()| printer.end());
-    told.map_err(|mut error| {
-        if !args.dry_run {
-            error.message.push_str(&format!("; {} is compacted", journal.file));
-        }
-        error
-    })?;
+    told.map_err(|error| error.after(!args.dry_run, &format!("{} is compacted", journal.file)))?;
     tell_carried_over(context, journal, done.carried_over);
     if let Some(error) = done.unkept {
         context.printer.note(&error.message);

@@ -124,12 +124,8 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
     }
     let repaired: Vec<&str> = plans.iter().filter(|(.., m)| m.is_some()).map(|(j, ..)| j.file).collect();
     let done = repaired.join(" and ");
-    let told = tell(context, &options, &plans, args, apply).map_err(|mut error| {
-        if !done.is_empty() {
-            error.message.push_str(&format!("; {done} is repaired"));
-        }
-        error
-    });
+    let told = tell(context, &options, &plans, args, apply);
+    let told = told.map_err(|error| error.after(!done.is_empty(), &format!("{done} is repaired")));
     failed.map_or(told, Err)
 }
 

@@ -71,12 +71,7 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
         return Err(Error::new(Code::RefusedDaemonUnreadable, message)
             .hint("store it all the same: --allow-daemon-unreadable"));
     }
-    let (lock, mut table) = if args.dry_run {
-        (None, context.table(&JOURNAL, false)?)
-    } else {
-        let (lock, table) = context.locked(&JOURNAL)?;
-        (Some(lock), table)
-    };
+    let (lock, mut table) = context.for_new(&JOURNAL, args.dry_run)?;
     let current = find(&mut table, &scope, &args.one.id)?;
     let current = current.as_ref().map(|(line, _)| parsed(&table, line)).transpose()?;
     match (&current, if_match) {

@@ -115,10 +115,5 @@ pub(super) fn tell(context: &mut Context, schema: &'static str, done: &[Done<'_>
         }
         printer.end()
     })();
-    told.map_err(|mut error: Error| {
-        if !dry_run && !done.is_empty() {
-            error.message.push_str("; the record is stored");
-        }
-        error
-    })
+    told.map_err(|error: Error| error.after(!dry_run && !done.is_empty(), "the record is stored"))
 }

@@ -90,8 +90,7 @@ fn lasts(live: &mut Live, canonical: IdKey, sources: &[Cow<'_, str>], place: Spa
 /// such entities, the daemon keeps the earlier ones, and they are not ours to erase; a later one that is left removes it
 /// again for everybody else.
 fn removed(live: &mut Live, fact: &Fact<'_>, place: Span, document: &[u8], left: &mut Left<'_>) -> Result<()> {
-    let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
-    let newest = rules::newest(live, chain).and_then(|(newest, _)| live.row(newest));
+    let newest = rules::newest(live, rules::chain_of(fact)).and_then(|(newest, _)| live.row(newest));
     let again = newest.is_some_and(|newest| newest.live && newest.place.span().offset > place.offset);
     match !fact.private && !fact.deleted && replaces_earlier(&fact.entity, &fact.key) && again {
         true => (left.keep)(Piece::New(&events::store_document(document))),
@@ -125,7 +124,7 @@ fn fact(
     let Some(now) = current::brought_up(opened, live, (key, row), read)? else { return Err(changed()) };
     let Fact { id, entity, deleted, .. } = &now.fact;
     if *deleted {
-        left.erased += 1;
+        *left.erased += 1;
         // One that came as deleted has no event that says so.
         return match now.events.deletion.span().len {
             0 => (left.keep)(Piece::New(&events::delete_at(id, now.fact.stored_at))),

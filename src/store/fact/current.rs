@@ -24,20 +24,8 @@ pub struct Current<'d> {
     pub unchanged: bool,
 }
 
-/// The document of a fact's row as a fact as it is now; `None` where the journal does not have there what the row says.
-pub fn now<'d>(
-    opened: &Opened,
-    live: &mut Live,
-    row: (IdKey, Row),
-    document: &'d [u8],
-) -> Result<Option<Current<'d>>> {
-    match Fact::read(document) {
-        Some(fact) => brought_up(opened, live, row, fact),
-        None => Ok(None),
-    }
-}
-
-/// A fact as its document has it, brought up to what it is now.
+/// A fact as its document has it, brought up to what it is now by its row; `None` where the journal does not have what
+/// the row says.
 pub fn brought_up<'d>(
     opened: &Opened,
     live: &mut Live,

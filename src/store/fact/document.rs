@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{FACT, tenant_of};
 use crate::journal::read;
-use crate::store::{is_exact, new_id, others};
+use crate::store::{is_exact, others, time_text};
 
 /// A fact. Texts are the journal's.
 #[derive(Clone, Debug)]
@@ -106,7 +106,6 @@ impl<'a> Fact<'a> {
     /// The document: the daemon's members in the daemon's order, then what other versions have added.
     #[must_use]
     pub fn document(&self) -> Vec<u8> {
-        let time = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let confidence = RawValue::from_string(self.confidence.clone().into_owned());
         let written = Written {
             fact_id: &self.id,
@@ -116,20 +115,20 @@ impl<'a> Fact<'a> {
             value: &self.value,
             source_receipt: self.source_receipt.as_deref(),
             confidence: confidence.unwrap_or_else(|_| RawValue::NULL.to_owned()),
-            stored_at: time(self.stored_at),
+            stored_at: time_text(self.stored_at),
             tokens: self.tokens,
             deleted: self.deleted,
             version: self.version,
             supersedes: self.supersedes.as_deref(),
             private: self.private,
             horizon_class: &self.horizon,
-            reverified_at: self.reverified_at.map(time),
+            reverified_at: self.reverified_at.map(time_text),
             superseded_by: self.superseded_by.as_deref(),
             actor: self.actor.as_deref(),
-            valid_from: self.valid_from.map(time),
-            valid_to: self.valid_to.map(time),
+            valid_from: self.valid_from.map(time_text),
+            valid_to: self.valid_to.map(time_text),
             access_count: self.access_count,
-            last_accessed_at: self.last_accessed_at.map(time),
+            last_accessed_at: self.last_accessed_at.map(time_text),
         };
         // It cannot fail: a struct of texts and numbers.
         let mut text = serde_json::to_vec(&written).unwrap_or_default();
@@ -194,10 +193,4 @@ pub fn tokens(value: &str) -> u64 {
 #[must_use]
 pub fn confidence_text(confidence: f32) -> Option<String> {
     serde_json::to_string(&confidence).ok().filter(|_| confidence.is_finite())
-}
-
-/// The id of a new fact, from 16 random bytes.
-#[must_use]
-pub fn new_fact_id(random: [u8; 16]) -> String {
-    new_id("f_", random)
 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::document::Fact;
+use crate::store::time_text;
 
 /// A moment as the daemon stamps events.
 fn stamp(at: DateTime<Utc>) -> String {
@@ -85,12 +86,11 @@ pub fn set_validity(id: &str, from: Option<DateTime<Utc>>, to: Option<DateTime<U
         valid_to: Option<String>,
         set_at: String,
     }
-    let time = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
     line(&Event {
         op: "set_validity",
         fact_id: id,
-        valid_from: from.map(time),
-        valid_to: to.map(time),
+        valid_from: from.map(time_text),
+        valid_to: to.map(time_text),
         set_at: stamp(at),
     })
 }

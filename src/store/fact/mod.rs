@@ -18,112 +18,103 @@ use std::borrow::Cow;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read;
-use crate::journal::shape::{Daemon, Event, Member, Members, Need, Op, Shape, Type};
-
-const fn required(name: &'static str, ty: Type) -> Member {
-    Member { name, ty, need: Need::Required }
-}
-
-const fn optional(name: &'static str, ty: Type) -> Member {
-    Member { name, ty, need: Need::Optional }
-}
-
-const fn default(name: &'static str, ty: Type) -> Member {
-    Member { name, ty, need: Need::Default }
-}
+use crate::journal::shape::{Daemon, Event, Member, Members, Op, Shape, Type};
 
 /// How long facts are expected to hold.
 pub const HORIZONS: [&str; 4] = ["volatile", "medium", "stable", "none"];
 
 /// The members of a fact, in the daemon's order.
 pub const FACT: &[Member] = &[
-    required("fact_id", Type::Text),
-    default("tenant_hash", Type::Text),
-    required("entity", Type::Text),
-    required("key", Type::Text),
-    required("value", Type::Text),
-    optional("source_receipt", Type::Text),
-    required("confidence", Type::Number),
-    required("stored_at", Type::Time),
-    required("tokens", Type::Natural(u64::MAX)),
-    required("deleted", Type::Bool),
-    default("version", Type::Natural(u64::MAX)),
-    optional("supersedes", Type::Text),
-    default("private", Type::Bool),
-    default("horizon_class", Type::Choice(&HORIZONS)),
-    optional("reverified_at", Type::Time),
-    optional("superseded_by", Type::Text),
-    optional("actor", Type::Text),
-    optional("valid_from", Type::Time),
-    optional("valid_to", Type::Time),
-    default("access_count", Type::Natural(u64::MAX)),
-    optional("last_accessed_at", Type::Time),
+    Member::required("fact_id", Type::Text),
+    Member::default("tenant_hash", Type::Text),
+    Member::required("entity", Type::Text),
+    Member::required("key", Type::Text),
+    Member::required("value", Type::Text),
+    Member::optional("source_receipt", Type::Text),
+    Member::required("confidence", Type::Number),
+    Member::required("stored_at", Type::Time),
+    Member::required("tokens", Type::Natural(u64::MAX)),
+    Member::required("deleted", Type::Bool),
+    Member::default("version", Type::Natural(u64::MAX)),
+    Member::optional("supersedes", Type::Text),
+    Member::default("private", Type::Bool),
+    Member::default("horizon_class", Type::Choice(&HORIZONS)),
+    Member::optional("reverified_at", Type::Time),
+    Member::optional("superseded_by", Type::Text),
+    Member::optional("actor", Type::Text),
+    Member::optional("valid_from", Type::Time),
+    Member::optional("valid_to", Type::Time),
+    Member::default("access_count", Type::Natural(u64::MAX)),
+    Member::optional("last_accessed_at", Type::Time),
 ];
 
 static SHAPE: Shape = Shape {
     ops: &[
-        Op { name: "store", id: "fact_id", members: &[required("fact", Type::Record(FACT))] },
-        Op { name: "store_batch", id: "fact_id", members: &[required("facts", Type::Records(FACT))] },
+        Op { name: "store", id: "fact_id", members: &[Member::required("fact", Type::Record(FACT))] },
+        Op { name: "store_batch", id: "fact_id", members: &[Member::required("facts", Type::Records(FACT))] },
         Op {
             name: "replace_latest",
             id: "fact_id",
-            members: &[required("fact", Type::Record(FACT)), required("replaced_fact_ids", Type::Texts)],
+            members: &[
+                Member::required("fact", Type::Record(FACT)),
+                Member::required("replaced_fact_ids", Type::Texts),
+            ],
         },
         Op {
             name: "delete",
             id: "fact_id",
-            members: &[required("fact_id", Type::Text), required("deleted_at", Type::Text)],
+            members: &[Member::required("fact_id", Type::Text), Member::required("deleted_at", Type::Text)],
         },
         Op {
             name: "supersede",
             id: "fact_id",
             members: &[
-                required("fact_id", Type::Text),
-                required("by_fact_id", Type::Text),
-                required("superseded_at", Type::Text),
+                Member::required("fact_id", Type::Text),
+                Member::required("by_fact_id", Type::Text),
+                Member::required("superseded_at", Type::Text),
             ],
         },
         Op {
             name: "clear_supersede",
             id: "fact_id",
-            members: &[required("fact_id", Type::Text), required("cleared_at", Type::Text)],
+            members: &[Member::required("fact_id", Type::Text), Member::required("cleared_at", Type::Text)],
         },
         Op {
             name: "set_validity",
             id: "fact_id",
             members: &[
-                required("fact_id", Type::Text),
-                optional("valid_from", Type::Time),
-                optional("valid_to", Type::Time),
-                required("set_at", Type::Text),
+                Member::required("fact_id", Type::Text),
+                Member::optional("valid_from", Type::Time),
+                Member::optional("valid_to", Type::Time),
+                Member::required("set_at", Type::Text),
             ],
         },
         Op {
             name: "consolidate",
             id: "fact_id",
             members: &[
-                required("canonical", Type::Record(FACT)),
-                required("superseded_fact_ids", Type::Texts),
-                required("consolidated_at", Type::Text),
+                Member::required("canonical", Type::Record(FACT)),
+                Member::required("superseded_fact_ids", Type::Texts),
+                Member::required("consolidated_at", Type::Text),
             ],
         },
         Op {
             name: "consolidation_provenance",
             id: "canonical_fact_id",
             members: &[
-                required("canonical_fact_id", Type::Text),
-                required("source_fact_ids", Type::Texts),
-                required("tenant_hash", Type::Text),
-                required("recorded_at", Type::Text),
+                Member::required("canonical_fact_id", Type::Text),
+                Member::required("source_fact_ids", Type::Texts),
+                Member::required("tenant_hash", Type::Text),
+                Member::required("recorded_at", Type::Text),
             ],
         },
         Op {
             name: "consolidate_undo",
             id: "canonical_fact_id",
             members: &[
-                required("canonical_fact_id", Type::Text),
-                required("restored_fact_ids", Type::Texts),
-                required("undone_at", Type::Text),
+                Member::required("canonical_fact_id", Type::Text),
+                Member::required("restored_fact_ids", Type::Texts),
+                Member::required("undone_at", Type::Text),
             ],
         },
     ],

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::document::Fact;
 use super::{is_latest_only, tenant_of};
 use crate::journal::finding::Span;
 use crate::journal::live::{IdKey, Live, Place, Row};
@@ -150,7 +151,7 @@ impl Facts<'_> {
 
     /// Stores a fact; `false` when its id is known already.
     fn store(&mut self, fact: &Members<'_>, place: Span) -> bool {
-        let (Some(id), Some(chain)) = (fact.id("fact_id"), chain_of(fact)) else { return false };
+        let (Some(id), Some(chain)) = (fact.id("fact_id"), chain_in(fact)) else { return false };
         let key = IdKey::of(&id);
         if self.known(key).is_some() {
             return false;
@@ -178,7 +179,7 @@ impl Facts<'_> {
     }
 
     fn replace_latest(&mut self, event: &Event<'_>) {
-        let own = chain_of(&event.record).map(IdKey::tag);
+        let own = chain_in(&event.record).map(IdKey::tag);
         for replaced in event.members.texts("replaced_fact_ids") {
             let replaced = IdKey::of(&replaced);
             if self.known(replaced).is_some_and(|fact| Some(fact.chain) == own) {
@@ -272,8 +273,14 @@ fn sorted(ids: &[Cow<'_, str>]) -> Vec<IdKey> {
     keys
 }
 
-fn chain_of(fact: &Members<'_>) -> Option<IdKey> {
+fn chain_in(fact: &Members<'_>) -> Option<IdKey> {
     Some(chain(&tenant_of(fact), &fact.text("entity")?, &fact.text("key")?))
+}
+
+/// The key of a fact's chain.
+#[must_use]
+pub fn chain_of(fact: &Fact<'_>) -> IdKey {
+    chain(&fact.tenant, &fact.entity, &fact.key)
 }
 
 /// The key of a chain of versions.

@@ -13,6 +13,8 @@ use crate::journal::table::Table;
 #[derive(Debug, Default)]
 pub struct Versions {
     heads: HashMap<IdKey, (String, u64)>,
+    /// The facts of the journal whose chains were continued.
+    pub continued: Vec<String>,
 }
 
 impl Versions {
@@ -20,7 +22,7 @@ impl Versions {
     ///
     /// Errors: 6 where the journal is not what its index says.
     pub fn head(&self, table: &mut Table, fact: &Fact<'_>) -> Result<Option<String>> {
-        let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
+        let chain = rules::chain_of(fact);
         match self.heads.get(&chain) {
             Some((id, _)) => Ok(Some(id.clone())),
             None => Ok(head(table, chain)?.map(|(id, _)| id)),
@@ -31,10 +33,14 @@ impl Versions {
     ///
     /// Errors: 6 where the journal is not what its index says.
     pub fn store(&mut self, table: &mut Table, fact: &mut Fact<'_>) -> Result<Vec<Vec<u8>>> {
-        let chain = rules::chain(&fact.tenant, &fact.entity, &fact.key);
+        let chain = rules::chain_of(fact);
         let before = match self.heads.get(&chain) {
             Some(head) => Some(head.clone()),
-            None => head(table, chain)?,
+            None => {
+                let head = head(table, chain)?;
+                self.continued.extend(head.iter().map(|(id, _)| id.clone()));
+                head
+            }
         };
         fact.version = before.as_ref().map_or(1, |(_, version)| version.saturating_add(1));
         self.heads.insert(chain, (fact.id.clone().into_owned(), fact.version));
@@ -68,7 +74,9 @@ pub fn head(table: &mut Table, chain: IdKey) -> Result<Option<(String, u64)>> {
         }
         let document = table.opened.read(row.place.span())?;
         let Some(fact) = Fact::read(&document) else { return Err(table.distrust()) };
-        if head.as_ref().is_none_or(|(_, version)| fact.version >= *version) {
+        // A tag is half of a chain's key.
+        let is_it = rules::chain_of(&fact) == chain;
+        if is_it && head.as_ref().is_none_or(|(_, version)| fact.version >= *version) {
             head = Some((fact.id.into_owned(), fact.version));
         }
     }
