@@ -241,15 +241,18 @@ impl Live {
         self.base
     }
 
-    /// Takes the next record.
-    pub fn record(&mut self, record: &Record<'_>) {
+    /// Takes the next record, and hands back its digest where digests are all that is needed.
+    pub fn record(&mut self, record: &Record<'_>) -> Option<Digest> {
         match self.rule {
             Rule::LastWins => {
-                if let Some(digest) = Digest::of(record) {
-                    self.fold(&digest);
-                }
+                let digest = Digest::of(record);
+                digest.iter().for_each(|digest| self.fold(digest));
+                digest
             }
-            Rule::Own(rule) => rule(self, record),
+            Rule::Own(rule) => {
+                rule(self, record);
+                None
+            }
         }
     }
 

@@ -46,7 +46,7 @@ pub enum Met {
     Record {
         /// Its bytes.
         span: Span,
-        /// What replay needs of it.
+        /// What replay needs of it, where the last record of an id wins.
         digest: Option<Digest>,
         /// When it was written.
         time: Option<Stamp>,

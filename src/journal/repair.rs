@@ -374,7 +374,7 @@ fn prove(journal: &Journal, copy: &mut Replacement<'_>, planned: &Plan) -> Resul
     let mut damage = 0;
     scan::scan(path, file, journal.shape, Stretch::whole(len), &mut |item| {
         match item {
-            Item::Record(record) => live.record(&record),
+            Item::Record(record) => drop(live.record(&record)),
             Item::Finding(finding, _) if finding.class.severity() == Severity::Damage => damage += 1,
             _ => {}
         }

@@ -144,8 +144,8 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
 pub fn meet(item: &Item<'_>, live: &mut Live, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<()> {
     match item {
         Item::Record(record) => {
-            live.record(record);
-            take(&Met::Record { span: record.span, digest: None, time: Stamp::of(record) })
+            let digest = live.record(record);
+            take(&Met::Record { span: record.span, digest, time: Stamp::of(record) })
         }
         Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
         Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
