@@ -352,8 +352,14 @@ _cruxctl() {
             cruxctl__subcmd__help__subcmd__session,delete)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__delete"
                 ;;
+            cruxctl__subcmd__help__subcmd__session,diff)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__diff"
+                ;;
             cruxctl__subcmd__help__subcmd__session,get)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__get"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,history)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__history"
                 ;;
             cruxctl__subcmd__help__subcmd__session,list)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__list"
@@ -363,6 +369,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__help__subcmd__session,reap)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__reap"
+                ;;
+            cruxctl__subcmd__help__subcmd__session,restore)
+                cmd="cruxctl__subcmd__help__subcmd__session__subcmd__restore"
                 ;;
             cruxctl__subcmd__help__subcmd__session,show)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__show"
@@ -412,11 +421,17 @@ _cruxctl() {
             cruxctl__subcmd__session,delete)
                 cmd="cruxctl__subcmd__session__subcmd__delete"
                 ;;
+            cruxctl__subcmd__session,diff)
+                cmd="cruxctl__subcmd__session__subcmd__diff"
+                ;;
             cruxctl__subcmd__session,get)
                 cmd="cruxctl__subcmd__session__subcmd__get"
                 ;;
             cruxctl__subcmd__session,help)
                 cmd="cruxctl__subcmd__session__subcmd__help"
+                ;;
+            cruxctl__subcmd__session,history)
+                cmd="cruxctl__subcmd__session__subcmd__history"
                 ;;
             cruxctl__subcmd__session,list)
                 cmd="cruxctl__subcmd__session__subcmd__list"
@@ -426,6 +441,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__session,reap)
                 cmd="cruxctl__subcmd__session__subcmd__reap"
+                ;;
+            cruxctl__subcmd__session,restore)
+                cmd="cruxctl__subcmd__session__subcmd__restore"
                 ;;
             cruxctl__subcmd__session,show)
                 cmd="cruxctl__subcmd__session__subcmd__show"
@@ -439,11 +457,17 @@ _cruxctl() {
             cruxctl__subcmd__session__subcmd__help,delete)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__delete"
                 ;;
+            cruxctl__subcmd__session__subcmd__help,diff)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__diff"
+                ;;
             cruxctl__subcmd__session__subcmd__help,get)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__get"
                 ;;
             cruxctl__subcmd__session__subcmd__help,help)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,history)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__history"
                 ;;
             cruxctl__subcmd__session__subcmd__help,list)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__list"
@@ -453,6 +477,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__session__subcmd__help,reap)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__reap"
+                ;;
+            cruxctl__subcmd__session__subcmd__help,restore)
+                cmd="cruxctl__subcmd__session__subcmd__help__subcmd__restore"
                 ;;
             cruxctl__subcmd__session__subcmd__help,show)
                 cmd="cruxctl__subcmd__session__subcmd__help__subcmd__show"
@@ -2996,7 +3023,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__session)
-            opts="put get show list delete archive unarchive reap"
+            opts="put get show history diff restore list delete archive unarchive reap"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3037,7 +3064,35 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__help__subcmd__session__subcmd__get)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__history)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3080,6 +3135,20 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__session__subcmd__reap)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__session__subcmd__restore)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3499,7 +3568,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__session)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help put get show list delete archive unarchive reap help"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help put get show history diff restore list delete archive unarchive reap help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3613,8 +3682,8 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        cruxctl__subcmd__session__subcmd__get)
-            opts="-0 -q -h --all-agents --expired --raw --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+        cruxctl__subcmd__session__subcmd__diff)
+            opts="-0 -q -h --all-agents --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3650,8 +3719,53 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__session__subcmd__get)
+            opts="-0 -q -h --all-agents --rev --at --expired --raw --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rev)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__session__subcmd__help)
-            opts="put get show list delete archive unarchive reap help"
+            opts="put get show history diff restore list delete archive unarchive reap help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3692,6 +3806,20 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__session__subcmd__help__subcmd__get)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3707,6 +3835,20 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__session__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__history)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3762,6 +3904,20 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__session__subcmd__help__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__session__subcmd__help__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3783,6 +3939,43 @@ _cruxctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__history)
+            opts="-0 -q -h --all-agents --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3948,13 +4141,78 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        cruxctl__subcmd__session__subcmd__show)
-            opts="-0 -q -h --all-agents --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+        cruxctl__subcmd__session__subcmd__restore)
+            opts="-0 -q -h --all-agents --rev --at --ttl --actor --max-state-bytes --allow-daemon-unreadable --dry-run --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --rev)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-state-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__session__subcmd__show)
+            opts="-0 -q -h --all-agents --rev --at --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rev)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --data-dir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then

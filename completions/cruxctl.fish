@@ -50,32 +50,35 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The jo
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "put" -d 'Store a state under an id'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "list" -d 'List sessions, the one written last first'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "delete" -d 'Delete a session; this cannot be taken back'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "unarchive" -d 'Show an archived session in lists again'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "reap" -d 'Delete the sessions that have expired'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show list delete archive unarchive reap help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "put" -d 'Store a state under an id'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "history" -d 'List every version of a session, a deleted one too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "diff" -d 'Say what differs between two versions, with every value as it is written'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "restore" -d 'Make an earlier version the live one again, as a new version'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "list" -d 'List sessions, the one written last first'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "delete" -d 'Delete a session; until a compaction, restore brings it back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "unarchive" -d 'Show an archived session in lists again'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "reap" -d 'Delete the sessions that have expired'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and not __fish_seen_subcommand_from put get show history diff restore list delete archive unarchive reap help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l file -d 'Read the state from this file instead of standard input' -r -F
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l ttl -d 'Let the session expire after this time span, for example 90m, 2h or 3days' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l actor -d 'Who writes it [default: the agent]' -r
@@ -102,6 +105,8 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l rev -d 'The version with this number, as `session history` counts them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l at -d 'The version that was there at this RFC 3339 time, or this time span ago (2h)' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -114,7 +119,7 @@ always\t''
 never\t''"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l lock-timeout -d 'How long to wait for another writer' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l expired -d 'Print an expired session too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l expired -d 'Print a session too that has expired, or had at the time of --at'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l raw -d 'Exact bytes on a terminal too'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l json -d 'Short for --format json'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
@@ -122,6 +127,8 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l rev -d 'The version with this number, as `session history` counts them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l at -d 'The version that was there at this RFC 3339 time, or this time span ago (2h)' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -140,6 +147,67 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l rev -d 'The version with this number, as `session history` counts them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l at -d 'The version that was there at this RFC 3339 time, or this time span ago (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l ttl -d 'Let the session expire after this time span [default: when the version expires, unless that is past]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l actor -d 'Who restores it [default: the agent]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l max-state-bytes -d 'The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l all-agents -d 'Take the id as it is stored, whatever agent it belongs to'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l allow-daemon-unreadable -d 'Store a state that the daemon cannot read'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l dry-run -d 'Say what would be done and do nothing'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l prefix -d 'Only ids that begin with this' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l since -d 'Only sessions updated since this RFC 3339 time, or within this time span (2h)' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from list" -l sort -d 'The order' -r -f -a "written\t'Last write first, by the order of the journal'
@@ -248,8 +316,11 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "put" -d 'Store a state under an id'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "history" -d 'List every version of a session, a deleted one too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Say what differs between two versions, with every value as it is written'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Make an earlier version the live one again, as a new version'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "list" -d 'List sessions, the one written last first'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a session; until a compaction, restore brings it back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand session; and __fish_seen_subcommand_from help" -f -a "reap" -d 'Delete the sessions that have expired'
@@ -1047,8 +1118,11 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_see
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "put" -d 'Store a state under an id'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "get" -d 'Print a session\'s state: its bytes and one line end'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "show" -d 'Show a session\'s document: scope, sizes, times, hash, place in the journal'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "history" -d 'List every version of a session, a deleted one too'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "diff" -d 'Say what differs between two versions, with every value as it is written'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "restore" -d 'Make an earlier version the live one again, as a new version'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "list" -d 'List sessions, the one written last first'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "delete" -d 'Delete a session; this cannot be taken back'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "delete" -d 'Delete a session; until a compaction, restore brings it back'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "archive" -d 'Hide a session from lists; it is kept in full'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "unarchive" -d 'Show an archived session in lists again'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "reap" -d 'Delete the sessions that have expired'

@@ -124,6 +124,8 @@ macro_rules! codes {
 codes! {
     /// no session of that id in this scope
     NoSession = No, "no.session";
+    /// no version of a session with that number or of that time
+    NoRevision = No, "no.revision";
     /// no case of that id
     NoCase = No, "no.case";
     /// no case is like that text, or none that passes the filters

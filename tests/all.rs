@@ -15,6 +15,7 @@ mod errors;
 mod facts;
 mod handoff_keys;
 mod handoffs;
+mod history;
 mod index;
 mod journal_verbs;
 mod law;

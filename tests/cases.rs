@@ -7,7 +7,7 @@ use cruxctl::retrieve::Words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, World, strace_is_waived, tree, words};
+use crate::support::{Answer, NOW, World, strace_is_waived, tree, words};
 
 const JOURNAL: &str = "cases.jsonl";
 
@@ -216,7 +216,7 @@ fn the_id_that_record_prints_works_in_every_verb() {
     assert!(
         String::from_utf8(world.read(JOURNAL))
             .unwrap()
-            .ends_with(&format!("{{\"op\":\"delete\",\"case_id\":\"{id}\"}}\n"))
+            .ends_with(&format!("{{\"op\":\"delete\",\"case_id\":\"{id}\",\"deleted_at\":\"{NOW}\"}}\n"))
     );
 }
 

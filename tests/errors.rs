@@ -47,6 +47,10 @@ given! {
     an_id_that_is_not_there_is_no_session: NoSession, "nope", || {
         World::new().run(&words("session get nope --json"))
     };
+    a_version_that_there_is_not_is_no_revision: NoRevision, "there is no 7", || {
+        let world = World::with("sessions.jsonl", session_line("s", "1") + "\n");
+        world.run(&words("session get s --rev 7 --json"))
+    };
     a_case_that_is_not_there_is_no_case: NoCase, "nope", || World::new().run(&words("case show nope --json"));
     a_task_that_nothing_is_like_is_no_match: NoMatch, "no case has the word", || {
         World::new().run(&words("case retrieve deploy --json"))

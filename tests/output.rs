@@ -19,6 +19,9 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("session get one", "", "id"),
     ("session show one", "", "id"),
     ("session list --all-agents --all", "", "id"),
+    ("session history one", "", "rev"),
+    ("session diff one", "", "path"),
+    ("session restore one --rev 1", "", "id"),
     ("session delete one", "", "id"),
     ("session archive one --reason because", "", "id"),
     ("session unarchive hidden", "", "id"),
@@ -305,7 +308,7 @@ fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
             assert_eq!(state, fields["state"]);
             continue;
         }
-        let kinds = ["finding", "journal", "edit"];
+        let kinds = ["finding", "journal", "edit", "version", "unreadable"];
         let lines = plain.lines().map(|line| {
             let mut cells: Vec<String> = line.split('\t').map(unplain).collect();
             // Where there are several kinds of rows, the first cell says which one it is.

@@ -26,9 +26,10 @@ fn alone(world: &World) -> Everything {
     let totals = scan::scan(&path, &file, JOURNAL.shape, stretch, &mut |item| {
         lines.item(&item);
         match item {
-            Item::Record(r) => {
-                met.push(format!("{:?}", Met::Record { span: r.span, digest: Digest::of(&r), time: Stamp::of(&r) }))
-            }
+            Item::Record(r) => met.push(format!(
+                "{:?}",
+                Met::Record { line: r.line, span: r.span, digest: Digest::of(&r), time: Stamp::of(&r) }
+            )),
             Item::Finding(f, bytes) => met.push(format!("{:?}", Met::Finding(Box::new(f), bytes))),
             Item::Foreign { .. } | Item::LineEnd { .. } => {}
         }

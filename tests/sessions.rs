@@ -92,7 +92,7 @@ fn one_line_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn a_store_and_a_delete_are_written_as_the_daemon_writes_them() {
+fn a_store_and_a_delete_are_written_as_the_daemon_writes_them_and_the_delete_with_its_time() {
     let mut world = World::new();
     put(&world, "a --agent al", r#"{"b":1,"a":2}"#).ends(0);
     put(&world, "b --ttl 90s --actor me", "1").ends(0);
@@ -103,7 +103,7 @@ fn a_store_and_a_delete_are_written_as_the_daemon_writes_them() {
         r#"{"op":"store","session":{"session_id":"__agent_session::al::a","state":{"b":1,"a":2},"updated_at":"2026-07-01T12:00:00Z","total_tokens":4,"archived":false,"actor":"al"}}"#,
         r#"{"op":"store","session":{"session_id":"b","state":1,"updated_at":"2026-07-01T12:00:00Z","total_tokens":1,"expires_at":"2026-07-01T12:01:30Z","archived":false,"actor":"me"}}"#,
         r#"{"op":"store","session":{"session_id":"b","state":1,"updated_at":"2026-07-01T12:00:00.120Z","total_tokens":1,"expires_at":"2026-07-01T12:01:30Z","archived":true,"archived_at":"2026-07-01T12:00:00.120Z","archive_reason":"done","actor":"me"}}"#,
-        r#"{"op":"delete","session_id":"b"}"#,
+        r#"{"op":"delete","session_id":"b","deleted_at":"2026-07-01T12:00:00.120Z"}"#,
     ];
     assert_eq!(String::from_utf8(world.read("sessions.jsonl")).unwrap(), want.join("\n") + "\n");
 }
@@ -298,7 +298,10 @@ fn reap_deletes_what_has_expired_in_this_scope_and_counts_the_rest() {
         assert!(note.starts_with("2 expired") && note.contains("--all-agents"), "{note}");
     }
     let new = String::from_utf8(world.read("sessions.jsonl")[before.len()..].to_vec()).unwrap();
-    assert_eq!(new, "{\"op\":\"delete\",\"session_id\":\"gone\"}\n{\"op\":\"delete\",\"session_id\":\"hidden\"}\n");
+    assert_eq!(
+        new,
+        "{\"op\":\"delete\",\"session_id\":\"gone\",\"deleted_at\":\"2026-07-01T12:01:00Z\"}\n{\"op\":\"delete\",\"session_id\":\"hidden\",\"deleted_at\":\"2026-07-01T12:01:00Z\"}\n"
+    );
     assert_eq!(listed(&world, "--all"), ["never", "later"]);
     assert_eq!(world.run(&words("session reap --agent alice --format id")).ends(0).lines(), ["gone"]);
     let rest = world.run(&words("session reap --all-agents --format id")).ends(0);
@@ -961,6 +964,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "session delete later",
         "session archive later --reason x",
         "session unarchive hidden",
+        "session restore later --rev 1 --ttl 1h",
         "session reap",
         "session reap --all-agents",
         "journal compact sessions",
@@ -1049,7 +1053,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
     for line in writers {
         let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
         let wants_one =
-            ["delete", "archive", "reuse", "handoff create", "remove", "supersede", "validity", "abandon"]
+            ["delete", "archive", "restore", "reuse", "handoff create", "remove", "supersede", "validity", "abandon"]
                 .iter()
                 .any(|verb| line.contains(verb));
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");

@@ -210,7 +210,10 @@ fn groups(path: &str) -> &'static [Group] {
         | "cruxctl session delete"
         | "cruxctl session archive"
         | "cruxctl session unarchive"
-        | "cruxctl session reap" => session::view::CHANGED,
+        | "cruxctl session reap"
+        | "cruxctl session restore" => session::view::CHANGED,
+        "cruxctl session history" => session::history::VERSIONS,
+        "cruxctl session diff" => session::diff::DIFFERENCES,
         "cruxctl case reuse" => case::reuse::REUSED,
         "cruxctl case list" => case::list::LISTED,
         "cruxctl case retrieve" => case::retrieve::FOUND,

@@ -30,6 +30,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Print a state", "cruxctl session get build-42"),
             ("One member of it", "cruxctl session get build-42 | jq .step"),
+            ("What was it an hour ago?", "cruxctl session get build-42 --at 1h"),
         ],
     ),
     (
@@ -42,6 +43,31 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("Every session of every agent", "cruxctl session list --all-agents --all"),
             ("The ids of the ten largest", "cruxctl session list --sort size --limit 10 --format id"),
             ("Written within two hours", "cruxctl session list --since 2h"),
+        ],
+    ),
+    (
+        "cruxctl session history",
+        &[
+            ("What was it, and when?", "cruxctl session history build-42"),
+            (
+                "How large was each version?",
+                "cruxctl session history build-42 --json | jq '.versions[] | [.rev, .bytes]'",
+            ),
+        ],
+    ),
+    (
+        "cruxctl session diff",
+        &[
+            ("What did the last write change?", "cruxctl session diff build-42"),
+            ("What changed between two versions?", "cruxctl session diff build-42 1 2"),
+        ],
+    ),
+    (
+        "cruxctl session restore",
+        &[
+            ("What would come back?", "cruxctl session restore build-42 --rev 1 --dry-run"),
+            ("Bring back the first version", "cruxctl session restore build-42 --rev 1"),
+            ("Bring back what was there an hour ago", "cruxctl session restore build-42 --at 1h"),
         ],
     ),
     ("cruxctl session delete", &[("Delete one", "cruxctl session delete build-42")]),

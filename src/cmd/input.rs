@@ -241,6 +241,12 @@ pub fn too_large(bytes: &str, most: u64) -> Error {
     Error::new(Code::RefusedTooLarge, message).hint("raise the limit: --max-state-bytes 33554432")
 }
 
+/// Refuses a state that the daemon would lose, and why.
+pub fn unreadable_for_daemon(why: &str) -> Error {
+    let message = format!("the daemon would lose this session: {why}");
+    Error::new(Code::RefusedDaemonUnreadable, message).hint("store it all the same: --allow-daemon-unreadable")
+}
+
 /// Refuses an agent that no stored id could be told apart by.
 pub fn check_agent(agent: &str) -> Result<()> {
     let why = if agent.is_empty() {

@@ -320,7 +320,8 @@ impl Audit<'_> {
                     seen.records += 1;
                     seen.totals.bytes += entry.span.len;
                     seen.totals.lines += 1;
-                    (report.take)(&Met::Record { span, digest: Some(digest), time: entry.time })?;
+                    let (line, time) = (entry.line, entry.time);
+                    (report.take)(&Met::Record { line, span, digest: Some(digest), time })?;
                 }
                 (None, Some(stretch)) => stretch.to = entry.span.end(),
                 (None, None) => {

@@ -44,6 +44,8 @@ const FINDING: usize = 8;
 pub enum Met {
     /// A record.
     Record {
+        /// Line, from 1.
+        line: u64,
         /// Its bytes.
         span: Span,
         /// What replay needs of it, where the last record of an id wins.
@@ -216,8 +218,10 @@ fn alone(
 /// Hands out a part of a chunk, with its lines counted from the start of the file.
 fn give(part: Part, totals: &mut Totals, take: &mut dyn FnMut(Met) -> Result<()>) -> Result<()> {
     for mut met in part.met {
-        if let Met::Finding(finding, _) = &mut met {
-            finding.line += totals.lines;
+        match &mut met {
+            Met::Record { line, .. } => *line += totals.lines,
+            Met::Finding(finding, _) => finding.line += totals.lines,
+            Met::Lines(_) => {}
         }
         take(met)?;
     }
@@ -242,7 +246,7 @@ fn chunk(source: Source<'_>, index: u64, full: &mut dyn FnMut(Vec<Met>) -> Resul
         match item {
             Item::Record(record) => {
                 let (digest, time) = (Digest::of(&record), Stamp::of(&record));
-                met.push(Met::Record { span: record.span, digest, time });
+                met.push(Met::Record { line: record.line, span: record.span, digest, time });
                 weight += 1;
             }
             Item::Finding(finding, bytes) => {

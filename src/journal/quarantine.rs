@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Journal;
 use super::files::{self, DataDir};
-use super::finding::Span;
+use super::finding::{HEAD, Span};
+use super::scan::{self, Item, Stretch};
+use super::split;
 use crate::error::{Error, Result};
 
 /// The manifest's schema.
@@ -196,6 +198,90 @@ pub fn entries(manifest: &Path, take: &mut dyn FnMut(Entry) -> Result<()>) -> Re
     Ok(())
 }
 
+/// The manifests of a journal's repairs, in the order of their names, which begin with their times; an error where the
+/// folder cannot be looked into.
+fn manifests(dir: &DataDir, journal: &Journal) -> std::io::Result<Vec<PathBuf>> {
+    let folder = match fs::read_dir(dir.quarantine()) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let is_one = |name: &str| {
+        name.strip_prefix(journal.name).is_some_and(|n| n.starts_with('-') && n.ends_with(".manifest.jsonl"))
+    };
+    let mut all: Vec<PathBuf> =
+        folder.flatten().filter(|e| is_one(&e.file_name().to_string_lossy())).map(|e| e.path()).collect();
+    all.sort();
+    Ok(all)
+}
+
+/// A stretch that a repair has set aside.
+#[derive(Clone, Debug)]
+pub struct SetAside {
+    /// When, in RFC 3339.
+    pub made_at: String,
+    /// Where it was in the journal.
+    pub offset: u64,
+    /// The line that it was on.
+    pub line: u64,
+    /// The finding's class.
+    pub class: String,
+    /// The file with its bytes.
+    pub path: PathBuf,
+    /// Where they are in it.
+    pub span: Span,
+    /// The first of them.
+    pub head: Vec<u8>,
+}
+
+/// The first stretches of a journal that were set aside and name an id. A manifest or file that cannot be read says
+/// nothing here.
+#[must_use]
+pub fn about(dir: &DataDir, journal: &Journal, id: &str, most: usize) -> Vec<SetAside> {
+    let mut found = Vec::new();
+    for manifest in manifests(dir, journal).unwrap_or_default() {
+        let (mut at_time, mut path, mut bytes) = (String::new(), PathBuf::new(), None);
+        let _ = entries(&manifest, &mut |entry| {
+            match entry {
+                Entry::Quarantine { made_at, bytes_file, .. } => {
+                    at_time = made_at;
+                    // A file of this folder, whatever the manifest says.
+                    path = manifest.with_file_name(Path::new(&bytes_file).file_name().unwrap_or_default());
+                    bytes = files::open_read(&path)?;
+                }
+                Entry::Removed { offset, length, line, class, at } if found.len() < most => {
+                    let (Some(bytes), span) = (&bytes, Span { offset: at, len: length }) else { return Ok(()) };
+                    if let Some(head) = names(bytes, &path, journal, span, id)? {
+                        let (made_at, path) = (at_time.clone(), path.clone());
+                        found.push(SetAside { made_at, offset, line, class, path, span, head });
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+    }
+    found
+}
+
+/// The first bytes of a stretch that was set aside, if anything in it names an id.
+fn names(bytes: &File, path: &Path, journal: &Journal, span: Span, id: &str) -> Result<Option<Vec<u8>>> {
+    let mut named = false;
+    let stretch = Stretch { from: span.offset, ..Stretch::whole(span.end()) };
+    scan::scan(path, bytes, journal.shape, stretch, &mut |item| {
+        match item {
+            Item::Finding(finding, _) => named |= finding.ids.iter().any(|own| own == id),
+            Item::Record(record) => split::event_ids(record.event, &mut |own| named |= own == id),
+            Item::Foreign { .. } | Item::LineEnd { .. } => {}
+        }
+        Ok(())
+    })?;
+    if !named {
+        return Ok(None);
+    }
+    files::read_span(bytes, path, Span { len: span.len.min(HEAD as u64), ..span }).map(Some)
+}
+
 /// What lies in quarantine for a journal.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Held {
@@ -209,18 +295,8 @@ pub struct Held {
 #[must_use]
 pub fn held(dir: &DataDir, journal: &Journal) -> Option<Held> {
     let mut held = Held::default();
-    let folder = match fs::read_dir(dir.quarantine()) {
-        Ok(folder) => folder,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(held),
-        Err(_) => return None,
-    };
-    for entry in folder.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if !name.strip_prefix(journal.name).is_some_and(|n| n.starts_with('-') && n.ends_with(".manifest.jsonl")) {
-            continue;
-        }
-        entries(&entry.path(), &mut |entry| {
+    for manifest in manifests(dir, journal).ok()? {
+        entries(&manifest, &mut |entry| {
             if let Entry::Total { removed_bytes, .. } = entry {
                 held.repairs += 1;
                 held.bytes += removed_bytes;

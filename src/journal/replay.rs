@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Journal;
 use super::files::{self, DataDir, Window};
 use super::finding::{Class, Finding, Severity, Span};
-use super::live::Live;
+use super::live::{Digest, Live};
 use super::lock::Lock;
 use super::parallel::{self, Met};
 use super::scan::{self, Bytes, Item, Record, Stretch, Totals};
@@ -142,13 +142,18 @@ fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
 
 /// Replays an item, and hands it out as what two threads would have met.
 pub fn meet(item: &Item<'_>, live: &mut Live, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<()> {
+    met(item, &mut |record| live.record(record)).map_or(Ok(()), |met| take(&met))
+}
+
+/// An item as what two threads would have met.
+fn met(item: &Item<'_>, digest: &mut dyn FnMut(&Record<'_>) -> Option<Digest>) -> Option<Met> {
     match item {
         Item::Record(record) => {
-            let digest = live.record(record);
-            take(&Met::Record { span: record.span, digest, time: Stamp::of(record) })
+            let (digest, time) = (digest(record), Stamp::of(record));
+            Some(Met::Record { line: record.line, span: record.span, digest, time })
         }
-        Item::Finding(finding, bytes) => take(&Met::Finding(Box::new(finding.clone()), *bytes)),
-        Item::Foreign { .. } | Item::LineEnd { .. } => Ok(()),
+        Item::Finding(finding, bytes) => Some(Met::Finding(Box::new(finding.clone()), *bytes)),
+        Item::Foreign { .. } | Item::LineEnd { .. } => None,
     }
 }
 
@@ -213,25 +218,12 @@ impl Opened {
     ) -> Result<Seen> {
         match &self.file {
             Some(file) if parallel::worth_it(journal, self.len) => {
-                let mut seen = Seen::default();
-                let totals =
-                    parallel::scan(&self.path, file, journal, self.len, (parallel::CHUNK, lines), &mut |met| {
-                        match &met {
-                            Met::Record { digest, .. } => {
-                                seen.records += 1;
-                                digest.iter().for_each(|digest| live.fold(digest));
-                            }
-                            Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
-                                seen.in_progress = Some(finding.span);
-                                return Ok(());
-                            }
-                            Met::Finding(finding, _) => seen.count(finding),
-                            Met::Lines(_) => {}
-                        }
-                        take(&met)
-                    })?;
-                seen.totals = totals;
-                Ok(seen)
+                self.on_two_threads(file, journal, lines, &mut |met| {
+                    if let Met::Record { digest: Some(digest), .. } = met {
+                        live.fold(digest);
+                    }
+                    take(met)
+                })
             }
             _ => {
                 let mut encoder = Encoder::default();
@@ -252,6 +244,44 @@ impl Opened {
                 Ok(seen)
             }
         }
+    }
+
+    /// Hands out what is met in the journal, in order, and adds nothing up. Long journals are read on two threads. Where
+    /// the last record of an id wins, each record comes with its digest.
+    pub fn look(&self, journal: &Journal, take: &mut dyn FnMut(&Met) -> Result<()>) -> Result<Seen> {
+        match &self.file {
+            Some(file) if parallel::worth_it(journal, self.len) => self.on_two_threads(file, journal, false, take),
+            _ => self.scan_items(journal, Stretch::whole(self.len), &mut |item| {
+                let digest = |record: &Record<'_>| journal.rule.last_wins().then(|| Digest::of(record)).flatten();
+                met(item, &mut { digest }).map_or(Ok(()), |met| take(&met))
+            }),
+        }
+    }
+
+    /// Reads the journal on two threads, and counts.
+    fn on_two_threads(
+        &self,
+        file: &File,
+        journal: &Journal,
+        lines: bool,
+        take: &mut dyn FnMut(&Met) -> Result<()>,
+    ) -> Result<Seen> {
+        let mut seen = Seen::default();
+        let how = (parallel::CHUNK, lines);
+        let totals = parallel::scan(&self.path, file, journal, self.len, how, &mut |met| {
+            match &met {
+                Met::Record { .. } => seen.records += 1,
+                Met::Finding(finding, bytes) if self.is_written(finding, *bytes) => {
+                    seen.in_progress = Some(finding.span);
+                    return Ok(());
+                }
+                Met::Finding(finding, _) => seen.count(finding),
+                Met::Lines(_) => {}
+            }
+            take(&met)
+        })?;
+        seen.totals = totals;
+        Ok(seen)
     }
 
     /// Whether a finding is about what a lock holder is still writing.
@@ -351,19 +381,29 @@ impl Opened {
 
     /// The line, from 1, on which an offset lies.
     pub fn line_of(&self, offset: u64) -> Result<u64> {
-        let Some(file) = &self.file else { return Ok(1) };
+        Ok(self.lines_of(&[offset])?.first().map_or(1, |(_, line)| *line))
+    }
+
+    /// The lines, from 1, on which offsets lie, in the order of the file, each with its offset.
+    pub fn lines_of(&self, offsets: &[u64]) -> Result<Vec<(u64, u64)>> {
+        let mut offsets = offsets.to_vec();
+        offsets.sort_unstable();
+        let Some(file) = &self.file else { return Ok(offsets.into_iter().map(|offset| (offset, 1)).collect()) };
         let mut block = vec![0; 1 << 18];
-        let (mut at, mut line) = (0, 1);
-        while at < offset {
-            let want = usize::try_from(offset - at).unwrap_or(usize::MAX).min(block.len());
-            let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
-            if got == 0 {
-                break;
+        let (mut at, mut line, mut lines) = (0, 1, Vec::with_capacity(offsets.len()));
+        for offset in offsets {
+            while at < offset {
+                let want = usize::try_from(offset - at).unwrap_or(usize::MAX).min(block.len());
+                let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
+                if got == 0 {
+                    break;
+                }
+                line += memchr::memchr_iter(b'\n', &block[..got]).count() as u64;
+                at += got as u64;
             }
-            line += memchr::memchr_iter(b'\n', &block[..got]).count() as u64;
-            at += got as u64;
+            lines.push((offset, line));
         }
-        Ok(line)
+        Ok(lines)
     }
 
     /// The offset of a line's first byte; `None` where the journal has fewer lines.

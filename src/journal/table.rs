@@ -263,8 +263,7 @@ impl Table {
     #[must_use]
     pub fn distrust(&self) -> Error {
         self.drop_index();
-        let message = format!("{} was rewritten while it was read; run the command again", self.journal.file);
-        Error::new(Code::BusyChanging, message)
+        rewritten(self.journal)
     }
 
     /// Appends, and brings index and witness up to date. What happens to these does not concern the records.
@@ -286,4 +285,11 @@ impl Table {
         appended.now = Some(opened);
         Ok(appended)
     }
+}
+
+/// A record is not what it was a moment ago.
+#[must_use]
+pub fn rewritten(journal: &Journal) -> Error {
+    let message = format!("{} was rewritten while it was read; run the command again", journal.file);
+    Error::new(Code::BusyChanging, message)
 }

@@ -156,15 +156,17 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The `delete` line of an id, without its line end.
+/// The `delete` line of an id, without its line end. The daemon's has no time; it reads past ours.
 #[must_use]
-pub fn delete_line(id: &str) -> Vec<u8> {
+pub fn delete_line(id: &str, at: DateTime<Utc>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Delete<'a> {
         op: &'static str,
         case_id: &'a str,
+        deleted_at: String,
     }
-    serde_json::to_vec(&Delete { op: "delete", case_id: id }).unwrap_or_default()
+    // It cannot fail: it is a struct of texts.
+    serde_json::to_vec(&Delete { op: "delete", case_id: id, deleted_at: time_text(at) }).unwrap_or_default()
 }
 
 #[cfg(test)]

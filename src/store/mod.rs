@@ -1,6 +1,7 @@
 //! What the lines of each journal mean. One file a journal; each knows its ops and its rules, and no files.
 
 pub mod case;
+pub mod diff;
 pub mod fact;
 pub mod handoff;
 pub mod observation;
@@ -9,7 +10,10 @@ pub mod scope;
 pub mod session;
 pub mod trust;
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Deserialize;
 
 use crate::journal::Journal;
 use crate::journal::json;
@@ -96,6 +100,17 @@ fn others(doc: &Members<'_>, object: &[u8]) -> String {
         }
     }
     out
+}
+
+/// When a record of sessions or cases was deleted, as far as its `delete` says so: the daemon's does not.
+#[must_use]
+pub fn deleted_at(delete: &[u8]) -> Option<DateTime<Utc>> {
+    #[derive(Deserialize)]
+    struct Delete<'a> {
+        #[serde(borrow)]
+        deleted_at: Cow<'a, str>,
+    }
+    serde_json::from_slice::<Delete<'_>>(delete).ok()?.deleted_at.parse().ok()
 }
 
 /// A moment as the daemon writes it.

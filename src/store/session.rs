@@ -159,13 +159,39 @@ struct Tail<'a> {
     actor: Option<&'a str>,
 }
 
-/// The `delete` line of a stored id, without its line end.
+/// What a record makes of a session.
+#[derive(Clone, Debug)]
+pub enum Version<'a> {
+    /// It is stored.
+    Stored(Box<Session<'a>>),
+    /// It is deleted, and when, where that is known.
+    Deleted(Option<DateTime<Utc>>),
+}
+
+impl<'a> Version<'a> {
+    /// Reads a line of the journal; `None` where it is no record.
+    #[must_use]
+    pub fn read(line: &'a [u8]) -> Option<Version<'a>> {
+        match read::read(&SHAPE, line) {
+            Reading::Event { event, .. } if event.op.name == "delete" => {
+                Some(Version::Deleted(super::deleted_at(line)))
+            }
+            _ => Session::read(line).map(|session| Version::Stored(Box::new(session))),
+        }
+    }
+}
+
+/// The `delete` line of a stored id, without its line end. The daemon's has no time; it reads past ours.
 #[must_use]
-pub fn delete_line(id: &str) -> Vec<u8> {
-    let mut line = b"{\"op\":\"delete\",".to_vec();
-    let head = serde_json::to_vec(&Head { session_id: id }).unwrap_or_default();
-    line.extend_from_slice(head.get(1..).unwrap_or_default());
-    line
+pub fn delete_line(id: &str, at: DateTime<Utc>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Delete<'a> {
+        op: &'static str,
+        session_id: &'a str,
+        deleted_at: String,
+    }
+    // It cannot fail: it is a struct of texts.
+    serde_json::to_vec(&Delete { op: "delete", session_id: id, deleted_at: time_text(at) }).unwrap_or_default()
 }
 
 /// The daemon's token estimate of a state: a quarter of its bytes without insignificant white space, rounded up.

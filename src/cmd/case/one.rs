@@ -88,7 +88,8 @@ pub fn delete(context: &mut Context, args: &Delete) -> Result<()> {
     let task = Case::read(&line).ok_or_else(|| table.distrust())?.task.into_owned();
     let mut offset = None;
     if let Some(lock) = lock {
-        let done = super::append(context, &lock, table, &[case::delete_line(id)])?;
+        let deletion = case::delete_line(id, context.env.now());
+        let done = super::append(context, &lock, table, &[deletion])?;
         offset = done.spans.first().map(|span| span.offset);
     }
     let cells = [

@@ -51,6 +51,11 @@ pub const VERSIONS: &[Group] = &[Group {
         "deleted",
         "deleted_at",
         "offset",
+        "line",
+        "length",
+        "bytes",
+        "hash",
+        "change",
     ],
     shown: &["version", "id", "value", "confidence", "stored_at", "superseded_at", "deleted_at"],
     blocks: false,
@@ -98,6 +103,8 @@ pub fn run(context: &mut Context, args: &History) -> Result<()> {
         let message = format!("there is no fact about {:?}{what} in the tenant {:?}", args.what, args.tenant);
         return Err(Error::new(Code::NoFact, message).hint("cruxctl fact list --all --deleted"));
     }
+    let offsets: Vec<u64> = versions.iter().map(|(_, row)| row.place.span().offset).collect();
+    let lines = table.opened.lines_of(&offsets)?;
     // Among equals the order of the journal.
     versions.sort_by_key(|(version, _)| *version);
     context.printer.begin("cruxctl.fact.history.v1", VERSIONS)?;
@@ -109,7 +116,8 @@ pub fn run(context: &mut Context, args: &History) -> Result<()> {
         let now = current(&mut table, row, &document)?;
         let fact = &now.fact;
         let [superseded_at, deleted_at] = stamps(&table.opened, &now.events)?;
-        let offset = row.place.span().offset;
+        let span = row.place.span();
+        let line = lines.binary_search_by_key(&span.offset, |(offset, _)| *offset).ok().map(|at| lines[at].1);
         let cells = [
             Value::Count(fact.version),
             Value::text(&*fact.id),
@@ -123,9 +131,23 @@ pub fn run(context: &mut Context, args: &History) -> Result<()> {
             Value::time(superseded_at.filter(|_| fact.superseded_by.is_some())),
             Value::Flag(fact.deleted),
             Value::time(deleted_at.filter(|_| fact.deleted)),
-            Value::Count(offset),
+            Value::Count(span.offset),
+            line.map_or(Value::Absent, Value::Count),
+            Value::Count(span.len),
+            Value::Count(fact.value.len() as u64),
+            Value::text(blake3::hash(fact.value.as_bytes()).to_hex().to_string()),
+            Value::text(became(fact)),
         ];
         context.printer.row(0, &[&fact.id], &cells)?;
     }
     context.printer.end()
+}
+
+/// What has become of a version, in a word.
+fn became(fact: &Fact<'_>) -> &'static str {
+    match (fact.deleted, &fact.superseded_by) {
+        (true, _) => "deleted",
+        (false, Some(_)) => "superseded",
+        (false, None) => "stored",
+    }
 }

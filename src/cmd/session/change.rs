@@ -37,7 +37,7 @@ pub struct Reap {
 }
 
 /// What JSON text cannot hold cannot be written again.
-fn writable(found: &Session<'_>) -> Result<()> {
+pub(super) fn writable(found: &Session<'_>) -> Result<()> {
     if found.exact {
         return Ok(());
     }
@@ -60,7 +60,8 @@ pub fn delete(context: &mut Context, args: &Change) -> Result<()> {
     }
     let mut done = Done { action: "delete", id: &args.one.id, session: Some(&found), span: None };
     if let Some(lock) = lock {
-        done.span = context.append(&lock, table, &[delete_line(&stored)])?.spans.first().copied();
+        let deletion = delete_line(&stored, context.env.now());
+        done.span = context.append(&lock, table, &[deletion])?.spans.first().copied();
     }
     tell(context, "cruxctl.session.delete.v1", &[done], args.dry_run)
 }
@@ -111,6 +112,7 @@ pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let now = context.env.now();
     let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
+    let deleted_at = context.env.now();
     let mut lines = Vec::new();
     let mut ids = Vec::new();
     let mut out_of_scope = 0u64;
@@ -131,7 +133,7 @@ pub fn reap(context: &mut Context, args: &Reap) -> Result<()> {
                 continue;
             }
         }
-        lines.push(delete_line(&found.id));
+        lines.push(delete_line(&found.id, deleted_at));
         ids.push(id.to_owned());
     }
     let mut spans = Vec::new();

@@ -2,9 +2,13 @@
 //! state shares one.
 
 pub mod change;
+pub mod diff;
 pub mod get;
+pub mod history;
 pub mod list;
 pub mod put;
+pub mod restore;
+pub mod version;
 pub mod view;
 
 use clap::{Args, Subcommand};
@@ -31,14 +35,34 @@ pub enum Verb {
     /// when the record is on disk and was read back.
     Put(put::Put),
     /// Print a session's state: its bytes and one line end
+    ///
+    /// With --rev or --at an earlier version is printed, out of the journal, which is read whole.
     Get(get::Get),
     /// Show a session's document: scope, sizes, times, hash, place in the journal
-    Show(One),
+    Show(get::Show),
+    /// List every version of a session, a deleted one too
+    ///
+    /// Versions are counted from 1, in the order of the journal; a deletion is one. A journal compaction ends the
+    /// history: what is left is counted anew. The daemon writes no time when it deletes: then the times of the records
+    /// around it are shown. Stretches that cannot be read and name the session follow, and those that a repair has set
+    /// aside, each with the command that shows it.
+    History(One),
+    /// Say what differs between two versions, with every value as it is written
+    ///
+    /// Paths are written as jq reads them: of an element that went, they count in the version before; else in the one
+    /// afterwards. White space between tokens, the order of members and escapes make no difference. Without numbers the
+    /// last two versions are compared.
+    Diff(diff::DiffArgs),
+    /// Make an earlier version the live one again, as a new version
+    ///
+    /// State, archive and expiry are as they were; an expiry that is past is left out. The session may be deleted. What is
+    /// live now stays in the history.
+    Restore(restore::Restore),
     /// List sessions, the one written last first
     ///
     /// Archived sessions are hidden unless --archived or --all is given. Expired ones are shown and marked.
     List(list::List),
-    /// Delete a session; this cannot be taken back
+    /// Delete a session; until a compaction, restore brings it back
     Delete(Change),
     /// Hide a session from lists; it is kept in full
     Archive(change::Archive),
@@ -75,6 +99,9 @@ pub fn run(context: &mut Context, args: SessionArgs) -> Result<()> {
         Verb::Put(args) => put::run(context, args),
         Verb::Get(args) => get::run(context, &args),
         Verb::Show(args) => get::show(context, &args),
+        Verb::History(args) => history::run(context, &args),
+        Verb::Diff(args) => diff::run(context, &args),
+        Verb::Restore(args) => restore::run(context, &args),
         Verb::List(args) => list::run(context, &args),
         Verb::Delete(args) => change::delete(context, &args),
         Verb::Archive(args) => change::archive(context, &args.change, Some(args.reason.as_deref())),

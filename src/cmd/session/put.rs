@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
 use super::One;
@@ -58,18 +58,10 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
         })?),
         None => None,
     };
-    let expires_at = match args.ttl {
-        Some(ttl) => {
-            let at = TimeDelta::from_std(ttl).ok().and_then(|ttl| context.env.now().checked_add_signed(ttl));
-            Some(at.ok_or_else(|| Error::new(Code::UsageArguments, "--ttl is longer than time can be told"))?)
-        }
-        None => None,
-    };
+    let expires_at = args.ttl.map(|ttl| expiry(ttl, context.env.now())).transpose()?;
     let state = input::state(args.file.as_deref(), most)?;
     if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
-        let message = format!("the daemon would lose this session: {why}");
-        return Err(Error::new(Code::RefusedDaemonUnreadable, message)
-            .hint("store it all the same: --allow-daemon-unreadable"));
+        return Err(input::unreadable_for_daemon(&why));
     }
     let (lock, mut table) = context.for_new(&JOURNAL, args.dry_run)?;
     let current = find(&mut table, &scope, &args.one.id)?;
@@ -116,4 +108,10 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
         done.span = appended.spans.first().copied();
     }
     tell(context, "cruxctl.session.put.v1", &[done], args.dry_run)
+}
+
+/// When a session expires that does so after this time span.
+pub(super) fn expiry(ttl: Duration, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    let at = TimeDelta::from_std(ttl).ok().and_then(|ttl| now.checked_add_signed(ttl));
+    at.ok_or_else(|| Error::new(Code::UsageArguments, "--ttl is longer than time can be told"))
 }

@@ -1,0 +1,85 @@
+//! The history of one id: every record about it that the journal still has, in the order of the file.
+
+use super::finding::{Finding, Severity, Span};
+use super::live::IdKey;
+use super::parallel::Met;
+use super::replay::{Opened, Seen};
+use super::stamp::Stamp;
+use super::{Journal, scan::Bytes};
+use crate::error::Result;
+
+/// How many findings that name an id are kept.
+const FINDINGS: usize = 100;
+
+/// One record about an id.
+#[derive(Clone, Copy, Debug)]
+pub struct Revision {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Line, from 1.
+    pub line: u64,
+    /// Its bytes.
+    pub span: Span,
+    /// Whether it ends the id.
+    pub deletes: bool,
+    /// The time of the last record in front of it that has one, of whatever id.
+    pub not_before: Option<Stamp>,
+    /// The time of the first record behind it that has one; of a record with a time of its own, that.
+    pub not_after: Option<Stamp>,
+}
+
+/// What reading a history has met beside the records.
+#[derive(Debug)]
+pub struct History {
+    /// What was met in the whole journal.
+    pub seen: Seen,
+    /// How many records are about the id.
+    pub revisions: u64,
+    /// The first stretches that cannot be read and name the id.
+    pub unreadable: Vec<Finding>,
+}
+
+/// Hands out every record about an id of a journal in which the last record of an id wins. The whole journal is read.
+pub fn each(
+    opened: &Opened,
+    journal: &Journal,
+    id: &str,
+    take: &mut dyn FnMut(&Revision) -> Result<()>,
+) -> Result<History> {
+    let key = IdKey::of(id);
+    let (mut revisions, mut unreadable, mut last) = (0, Vec::new(), None);
+    // Records without a time wait for the next that has one.
+    let mut waiting: Vec<Revision> = Vec::new();
+    let seen = opened.look(journal, &mut |met| {
+        match met {
+            Met::Record { line, span, digest, time } => {
+                if let Some(digest) = digest.filter(|digest| digest.key == key) {
+                    revisions += 1;
+                    waiting.push(Revision {
+                        number: revisions,
+                        line: *line,
+                        span: *span,
+                        deletes: digest.deletes,
+                        not_before: last,
+                        not_after: None,
+                    });
+                }
+                if time.is_some() {
+                    last = *time;
+                    for revision in waiting.drain(..) {
+                        take(&Revision { not_after: *time, ..revision })?;
+                    }
+                }
+            }
+            Met::Finding(finding, Bytes::Unreadable) if finding.class.severity() == Severity::Damage => {
+                if unreadable.len() < FINDINGS && finding.ids.iter().any(|own| own == id) {
+                    unreadable.push((**finding).clone());
+                }
+            }
+            Met::Finding(..) | Met::Lines(_) => {}
+        }
+        Ok(())
+    })?;
+    waiting.iter().try_for_each(take)?;
+    Ok(History { seen, revisions, unreadable })
+}
