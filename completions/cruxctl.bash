@@ -340,6 +340,9 @@ _cruxctl() {
             cruxctl__subcmd__help__subcmd__journal,export)
                 cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__export"
                 ;;
+            cruxctl__subcmd__help__subcmd__journal,log)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__log"
+                ;;
             cruxctl__subcmd__help__subcmd__journal,repair)
                 cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__repair"
                 ;;
@@ -391,6 +394,9 @@ _cruxctl() {
             cruxctl__subcmd__journal,help)
                 cmd="cruxctl__subcmd__journal__subcmd__help"
                 ;;
+            cruxctl__subcmd__journal,log)
+                cmd="cruxctl__subcmd__journal__subcmd__log"
+                ;;
             cruxctl__subcmd__journal,repair)
                 cmd="cruxctl__subcmd__journal__subcmd__repair"
                 ;;
@@ -408,6 +414,9 @@ _cruxctl() {
                 ;;
             cruxctl__subcmd__journal__subcmd__help,help)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__help"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,log)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__log"
                 ;;
             cruxctl__subcmd__journal__subcmd__help,repair)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__repair"
@@ -2925,7 +2934,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__journal)
-            opts="check repair show compact export"
+            opts="check repair show log compact export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2967,6 +2976,20 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__journal__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__log)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3191,7 +3214,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show compact export help"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show log compact export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3339,7 +3362,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__help)
-            opts="check repair show compact export help"
+            opts="check repair show log compact export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3408,6 +3431,20 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__log)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__journal__subcmd__help__subcmd__repair)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3429,6 +3466,63 @@ _cruxctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__log)
+            opts="-f -0 -q -h --id --op --since --until --last --follow --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts reuse handoffs trust"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --last)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

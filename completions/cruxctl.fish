@@ -946,29 +946,30 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "trust" -d 'Which agents\' signatures are trusted'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "check" -d 'Read everything, change no journal, name every finding'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "show" -d 'Print lines as they are in the file'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "export" -d 'Print the live records, one JSON document a line'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "check" -d 'Read everything, change no journal, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "log" -d 'Print what happened, in order, and go on with what happens'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show log compact export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -1032,6 +1033,29 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l id -d 'Only events that name this id, as it is stored' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l op -d 'Only events of these ops, for example store,delete' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l since -d 'Only events since this RFC 3339 time, or within this time span (2h)' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l until -d 'Only events until this RFC 3339 time, or up to this time span ago' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l last -d 'Only the last so many of them' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -s f -l follow -d 'Go on with what is written from now on, until the reader goes away'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from compact" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -1070,6 +1094,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "log" -d 'Print what happened, in order, and go on with what happens'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "export" -d 'Print the live records, one JSON document a line'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -1152,5 +1177,6 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "log" -d 'Print what happened, in order, and go on with what happens'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "export" -d 'Print the live records, one JSON document a line'

@@ -19,6 +19,7 @@ mod history;
 mod index;
 mod journal_verbs;
 mod law;
+mod log;
 mod output;
 mod parallel;
 mod pipes;

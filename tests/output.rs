@@ -49,6 +49,7 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal check", "", "ids"),
     ("journal repair", "", ""),
     ("journal show sessions --id one", "", "line"),
+    ("journal log", "", "id"),
     ("journal compact cases", "", "journal"),
     ("journal export sessions", "", "id"),
 ];

@@ -229,6 +229,7 @@ fn groups(path: &str) -> &'static [Group] {
         "cruxctl handoff trust list" => handoff::trust::LISTED,
         "cruxctl handoff trust add" | "cruxctl handoff trust remove" => handoff::trust::CHANGED,
         "cruxctl journal check" => journal::check::CHECKED,
+        "cruxctl journal log" => journal::log::LOGGED,
         "cruxctl journal repair" => journal::repair::PLANNED,
         "cruxctl journal compact" => journal::compact::COMPACTED,
         _ => &[],

@@ -245,6 +245,15 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "cruxctl journal log",
+        &[
+            ("What happened in the last hour?", "cruxctl journal log --since 1h"),
+            ("What happened to one session?", "cruxctl journal log sessions --id build-42"),
+            ("What was deleted?", "cruxctl journal log --op delete"),
+            ("Watch", "cruxctl journal log --last 10 --follow"),
+        ],
+    ),
+    (
         "cruxctl journal compact",
         &[
             ("What would it save?", "cruxctl journal compact sessions --dry-run"),

@@ -98,7 +98,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     let Some(old) = opened.file.as_ref().filter(|_| compaction.changes) else {
         return Ok(compaction);
     };
-    let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, tag)?;
+    let mut copy = Replacement::begin(dir, journal, old, opened.len, tag)?;
     walk(&opened, journal, &mut |piece| {
         match piece {
             Piece::Kept(span) => copy.copy(span)?,

@@ -16,6 +16,7 @@ pub mod check;
 pub mod compact;
 pub mod files;
 pub mod finding;
+pub mod follow;
 pub mod history;
 pub mod index;
 pub mod json;

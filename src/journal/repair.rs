@@ -160,7 +160,7 @@ impl Walk<'_> {
                 live.record(record);
                 self.keep(record.span.offset, record.line)
             }
-            Item::Foreign { line, span } => match self.dropped.take() {
+            Item::Foreign { line, span, .. } => match self.dropped.take() {
                 Some((class, line_start)) => self.remove(self.with_space(*span, line_start), *line, class),
                 None => self.keep(span.offset, *line),
             },
@@ -318,7 +318,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
     let (verdict, _) = audit::verdict(dir, journal, &opened)?;
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
     let manifest = quarantine.manifest_path.clone();
-    let mut copy = Replacement::begin(dir, &opened.path, old, opened.len, &naming.tag)?;
+    let mut copy = Replacement::begin(dir, journal, old, opened.len, &naming.tag)?;
     let mut at = 0;
     plan(&opened, journal, options, &mut |edit| {
         match edit {

@@ -1,16 +1,22 @@
 //! Putting a new file in a journal's place: all of it or nothing.
 //!
 //! A copy in the same folder is written and synced, then renamed over the journal, and the folder is synced. What a
-//! daemon appended to the old file meanwhile is carried over. A symlinked journal is replaced at its target.
+//! daemon appended to the old file meanwhile is carried over. A symlinked journal is replaced at its target. A note says
+//! where the copy goes on from the old file, for whoever follows the journal.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use super::Journal;
 use super::files::{self, DataDir};
 use super::finding::Span;
+use super::index;
 use super::lock::Lock;
+use super::witness::Identity;
 use crate::error::{Code, Error, Result};
 
 /// How much is copied at once.
@@ -19,6 +25,8 @@ const BLOCK: u64 = 1 << 18;
 /// A copy that is being made. Dropped before [`Replacement::commit`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct Replacement<'f> {
+    dir: DataDir,
+    journal: &'f Journal,
     old: &'f File,
     old_len: u64,
     target: PathBuf,
@@ -28,15 +36,18 @@ pub struct Replacement<'f> {
 }
 
 impl<'f> Replacement<'f> {
-    /// Begins a copy of `path`, of which `old_len` bytes are known. `tag` makes the copy's name its own.
-    pub fn begin(dir: &DataDir, path: &Path, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
-        dir.check_trust(path, old)?;
-        let target = files::real_path(path)?;
+    /// Begins a copy of a journal, whose file is `old` and of which `old_len` bytes are known. `tag` makes the copy's name
+    /// its own.
+    pub fn begin(dir: &DataDir, journal: &'f Journal, old: &'f File, old_len: u64, tag: &str) -> Result<Self> {
+        let path = dir.journal(journal);
+        dir.check_trust(&path, old)?;
+        let target = files::real_path(&path)?;
         let folder = target.parent().unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let temp = folder.join(format!(".{name}.cruxctl-{tag}.tmp"));
         let file = dir.create_new(&temp, true)?;
-        let replacement = Replacement { old, old_len, target, temp, out: BufWriter::new(file), committed: false };
+        let (dir, out) = (dir.clone(), BufWriter::new(file));
+        let replacement = Replacement { dir, journal, old, old_len, target, temp, out, committed: false };
         replacement.dress()?;
         Ok(replacement)
     }
@@ -88,7 +99,11 @@ impl<'f> Replacement<'f> {
         self.finish()?;
         let known = self.old_len;
         self.carry_over()?;
-        self.finish()?;
+        let old = (self.old, self.old_len);
+        let (copy, _, len) = self.finish()?;
+        // Nothing depends on it: whoever follows the journal without it compares the two.
+        let continued = Continued::of(old, (copy, len));
+        let _ = continued.map(|continued| continued.note(&self.dir, self.journal));
         fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
         self.committed = true;
         replaced();
@@ -142,6 +157,70 @@ impl Drop for Replacement<'_> {
         }
     }
 }
+
+/// Where a journal that was replaced goes on: what stands in the new file behind `new` is what came to the old one behind
+/// `old`, or to the new one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Continued {
+    /// The old file, and how far it was read.
+    pub old: (Identity, u64),
+    /// The new file, and how long it was when it took the old one's place.
+    pub new: (Identity, u64),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    schema: String,
+    old: [u64; 3],
+    old_bytes: u64,
+    new: [u64; 3],
+    new_bytes: u64,
+}
+
+/// The note's schema.
+const SCHEMA: &str = "cruxctl.continued.v1";
+
+impl Continued {
+    fn of((old, old_len): (&File, u64), (new, new_len): (&File, u64)) -> io::Result<Continued> {
+        Ok(Continued { old: (Identity::of(old)?, old_len), new: (Identity::of(new)?, new_len) })
+    }
+
+    fn path(dir: &DataDir, journal: &Journal) -> PathBuf {
+        index::folder(dir).join(format!("{}.continued", journal.name))
+    }
+
+    /// Leaves the note.
+    fn note(&self, dir: &DataDir, journal: &Journal) -> Result<()> {
+        let note = Note {
+            schema: SCHEMA.to_owned(),
+            old: self.old.0.words(),
+            old_bytes: self.old.1,
+            new: self.new.0.words(),
+            new_bytes: self.new.1,
+        };
+        let path = Continued::path(dir, journal);
+        dir.make(&index::folder(dir))?;
+        // It is read while it is written: a reader sees the last one or this one.
+        let temp = path.with_extension("continued.tmp");
+        let _ = fs::remove_file(&temp);
+        let mut file = dir.create_new(&temp, false)?;
+        let bytes = serde_json::to_vec(&note).map_err(|e| Error::io("write", &temp, &e.into()))?;
+        file.write_all(&bytes).map_err(|e| Error::io("write", &temp, &e))?;
+        fs::rename(&temp, &path).map_err(|e| Error::io("replace", &path, &e))
+    }
+
+    /// What the last replacement of a journal has left; `None` where nothing says it.
+    #[must_use]
+    pub fn read(dir: &DataDir, journal: &Journal) -> Option<Continued> {
+        let file = files::open_kept(&Continued::path(dir, journal), false).ok()??;
+        let note: Note = serde_json::from_reader(file.take(NOTE)).ok()?;
+        let (old, new) = (Identity::from_words(note.old), Identity::from_words(note.new));
+        (note.schema == SCHEMA).then_some(Continued { old: (old, note.old_bytes), new: (new, note.new_bytes) })
+    }
+}
+
+/// A note is not longer.
+const NOTE: u64 = 4096;
 
 /// Removes copies of a journal that a killed process left behind. The lock is held: nobody is making one.
 pub fn remove_leftovers(path: &Path, _lock: &Lock) -> Result<()> {

@@ -41,8 +41,12 @@ pub enum Item<'a> {
     Foreign {
         /// Line, from 1.
         line: u64,
-        /// Its bytes.
+        /// Its place.
         span: Span,
+        /// Its op.
+        op: &'a str,
+        /// Its bytes.
+        text: &'a [u8],
     },
     /// Something wrong with a place. A finding about bytes that are read comes before their record.
     Finding(Finding, Bytes),
@@ -595,7 +599,8 @@ impl<'s> Line<'s> {
                     finding.reaction = Reaction::DoesNotStart;
                     self.tell(finding, Bytes::Readable, take)?;
                 }
-                take(Item::Foreign { line: self.number, span: place(&range) })?;
+                let (line, span, text) = (self.number, place(&range), &body[range.clone()]);
+                take(Item::Foreign { line, span, op: &op, text })?;
             }
             Part::Bad(_) => {}
         }

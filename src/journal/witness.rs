@@ -300,9 +300,21 @@ impl Identity {
         Ok(Identity { dev: data.dev(), ino: data.ino(), born })
     }
 
+    /// Which file this is, in numbers.
+    #[must_use]
+    pub fn words(self) -> [u64; 3] {
+        [self.dev, self.ino, self.born]
+    }
+
+    /// The file of these numbers.
+    #[must_use]
+    pub fn from_words([dev, ino, born]: [u64; 3]) -> Identity {
+        Identity { dev, ino, born }
+    }
+
     fn to_header(self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for word in [self.dev, self.ino, self.born] {
+        for word in self.words() {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
         bytes.resize(SUMMED, 0);
@@ -313,7 +325,7 @@ impl Identity {
     fn from_header(bytes: &[u8]) -> Option<Identity> {
         let (body, sum) = bytes.split_at_checked(SUMMED)?;
         let whole = body.starts_with(MAGIC) && XxHash3_64::oneshot(body).to_le_bytes()[..] == *sum;
-        whole.then(|| Identity { dev: word(body, 8), ino: word(body, 16), born: word(body, 24) })
+        whole.then(|| Identity::from_words([word(body, 8), word(body, 16), word(body, 24)]))
     }
 }
 

@@ -12,9 +12,11 @@ mod safe;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::error::{Code, Error, Result, plain};
 pub use hints::{Carried, quoted};
@@ -179,6 +181,8 @@ pub struct Printer {
     current: Option<usize>,
     rows: u64,
     table: Option<Table>,
+    /// How wide the columns of the tables so far were, where the answer goes on under one headline.
+    widths: Vec<u16>,
     /// An answer is begun and not ended.
     open: bool,
     /// What hints carry.
@@ -204,6 +208,7 @@ impl Printer {
             current: None,
             rows: 0,
             table: None,
+            widths: Vec::new(),
             open: false,
             carried: Carried::default(),
         }
@@ -382,7 +387,9 @@ impl Printer {
             let mut table = Table::new();
             // A wide row runs over the edge of the terminal, so that an id can always be copied whole.
             table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-            table.set_header(group.columns.iter().filter(shows).map(|name| name.replace('_', " ")));
+            if self.widths.is_empty() {
+                table.set_header(group.columns.iter().filter(shows).map(|name| name.replace('_', " ")));
+            }
             table
         });
         let row = group.columns.iter().zip(cells).filter(|(name, _)| shows(name));
@@ -405,6 +412,36 @@ impl Printer {
         let mut text = table.trim_fmt();
         text.push('\n');
         self.raw(text.as_bytes())
+    }
+
+    /// Writes the rows so far, because the next ones may be long in coming. A table goes on under the same headline.
+    pub fn pause(&mut self) -> Result<()> {
+        if let Some(table) = &mut self.table {
+            let now = table.column_max_content_widths();
+            let widest =
+                now.iter().enumerate().map(|(at, now)| self.widths.get(at).map_or(*now, |was| *now.max(was)));
+            self.widths = widest.collect();
+            for (column, width) in table.column_iter_mut().zip(&self.widths) {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(*width)));
+            }
+        }
+        self.flush_table()?;
+        self.flush()
+    }
+
+    /// Waits as long as `time` says; not so long where the reader of standard output goes away.
+    pub fn wait(&mut self, time: Duration) {
+        let limit = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+        let waited = self.out.as_ref().map(|out| {
+            let mut fds = [PollFd::new(out.get_ref(), PollFlags::empty())];
+            rustix::event::poll(&mut fds, Some(&limit)).map(|_| fds[0].revents())
+        });
+        match waited {
+            Some(Ok(events)) if events.intersects(PollFlags::ERR | PollFlags::HUP) => self.gone = true,
+            Some(Ok(_)) => {}
+            // A signal, or nothing to wait for.
+            _ => std::thread::sleep(time),
+        }
     }
 
     /// Ends the rows of an answer and writes its fields.

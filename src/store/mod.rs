@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod diff;
+pub mod event;
 pub mod fact;
 pub mod handoff;
 pub mod observation;
@@ -43,15 +44,21 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
     (id, record.and_then(|m| event.members.raw(m.name)).unwrap_or(bytes))
 }
 
-/// Whether any member of an event names an id.
+/// Whether an event is about an id, or any member of it names it.
 #[must_use]
 pub fn names(event: &Event<'_>, id: &str) -> bool {
-    event.members.names.iter().any(|member| {
-        ((member.name.ends_with("_id") || member.name == event.op.id)
-            && event.members.id(member.name).is_some_and(|own| own == id))
-            || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
-            || event.members.records(member.name).iter().any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
-    })
+    let about = crate::journal::split::event_id(event).is_some_and(|own| own == id);
+    about
+        || event.members.names.iter().any(|member| {
+            ((member.name.ends_with("_id") || member.name == event.op.id)
+                && event.members.id(member.name).is_some_and(|own| own == id))
+                || (member.name.ends_with("_ids") && event.members.texts(member.name).iter().any(|own| own == id))
+                || event
+                    .members
+                    .records(member.name)
+                    .iter()
+                    .any(|(_, r)| r.id("fact_id").is_some_and(|own| own == id))
+        })
 }
 
 /// How the daemon reads a journal that it keeps without syncs and without a limit: sessions and cases.

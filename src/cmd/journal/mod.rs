@@ -5,6 +5,7 @@
 pub mod check;
 pub mod compact;
 pub mod export;
+pub mod log;
 pub mod repair;
 pub mod show;
 
@@ -55,6 +56,17 @@ pub enum Verb {
     Repair(repair::Repair),
     /// Print lines as they are in the file
     Show(show::Show),
+    /// Print what happened, in order, and go on with what happens
+    ///
+    /// One line an event: when, in which journal, what was done to which id, how many bytes, and where it lies. The events
+    /// of one journal come in the order of its file, whatever the clocks said; those of several are merged by their times.
+    /// What has no time, such as the daemon's deletes, comes behind what stands in front of it in its file. Ids are shown
+    /// as they are stored.
+    ///
+    /// With --follow it goes on until its reader goes away: every event once, also where a compaction or repair puts
+    /// another file in the journal's place, or the file is moved away. A last line that has no line end yet is shown when
+    /// it has one. Events that a compaction drops before they were shown are gone.
+    Log(log::Log),
     /// Drop records that are no longer live; live records are kept byte for byte
     ///
     /// Of facts each that is not deleted is kept once, with the members that later events have changed as they are now;
@@ -113,6 +125,7 @@ pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
         Verb::Show(args) => show::run(context, &args),
         Verb::Compact(args) => compact::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
+        Verb::Log(args) => log::run(context, &args),
     }
 }
 

@@ -7,7 +7,6 @@ use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::audit;
 use crate::journal::scan::{Item, Stretch};
-use crate::journal::split::event_id;
 use crate::journal::{Span, replay};
 use crate::render::{Group, Value};
 use crate::store;
@@ -51,10 +50,7 @@ pub fn run(context: &mut Context, args: &Show) -> Result<()> {
         let stretch = Stretch::whole(opened.len);
         let seen = opened.scan_items(journal, stretch, &mut |item| {
             let (line, span, found) = match item {
-                Item::Record(record) => {
-                    let named = event_id(record.event).is_some_and(|own| own == *id);
-                    (record.line, record.span, named || store::names(record.event, id))
-                }
+                Item::Record(record) => (record.line, record.span, store::names(record.event, id)),
                 Item::Finding(finding, _) => (finding.line, finding.span, finding.ids.contains(id)),
                 _ => return Ok(()),
             };
