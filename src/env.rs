@@ -105,15 +105,32 @@ pub fn is_on(name: &str) -> bool {
     var(name).is_some_and(|value| !matches!(value.trim().to_lowercase().as_str(), "" | "0" | "false" | "off" | "no"))
 }
 
-/// The data directory where no flag names one.
+/// The data directory where no flag names one, and the variable that says so.
 #[must_use]
-pub fn data_dir() -> Option<PathBuf> {
+pub fn data_dir() -> Option<(PathBuf, &'static str)> {
+    let from = |name: &'static str| path(name).map(|path| (path, name));
     let home = || {
-        path("XDG_DATA_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| path("HOME").map(|home| home.join(".local/share")))
+        from("XDG_DATA_HOME")
+            .filter(|(path, _)| path.is_absolute())
+            .or_else(|| from("HOME").map(|(home, name)| (home.join(".local/share"), name)))
     };
-    path("CRUXCTL_DATA_DIR").or_else(|| path("CORECRUXD_DATA_DIR")).or_else(|| home().map(|home| home.join("crux")))
+    let crux = || home().map(|(home, name)| (home.join("crux"), name));
+    from("CRUXCTL_DATA_DIR").or_else(|| from("CORECRUXD_DATA_DIR")).or_else(crux)
+}
+
+/// The user that this process acts as.
+#[must_use]
+pub fn user() -> u32 {
+    uzers::get_effective_uid()
+}
+
+/// A user's name and number.
+#[must_use]
+pub fn user_name(uid: u32) -> String {
+    match uzers::get_user_by_uid(uid) {
+        Some(user) => format!("{} ({uid})", user.name().to_string_lossy()),
+        None => uid.to_string(),
+    }
 }
 
 /// The machine's own clock, whatever `CRUXCTL_NOW` says: for comparing with the times of files.

@@ -10,6 +10,7 @@ mod concurrency;
 mod crash;
 mod damage;
 mod docs;
+mod doctor;
 mod envelopes;
 mod errors;
 mod facts;

@@ -54,9 +54,9 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal export sessions", "", "id"),
 ];
 
-/// Verbs whose answer is a file's text, whatever the format, or ids that are others each time.
+/// Verbs whose answer is a file's text, whatever the format, or is another one each time.
 const TEXTS: &[&str] =
-    &["completions", "man", "case record", "case import", "fact store", "handoff create", "handoff keygen"];
+    &["completions", "man", "doctor", "case record", "case import", "fact store", "handoff create", "handoff keygen"];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -366,8 +366,8 @@ fn id_prints_the_ids_of_json_as_they_are_and_nothing_else() {
         let ids = |row: Map<String, Value>| -> Vec<String> {
             match row.get(*member) {
                 Some(Value::Array(ids)) => ids.iter().map(cell).collect(),
+                Some(Value::Null) | None => Vec::new(),
                 Some(id) => vec![cell(id)],
-                None => Vec::new(),
             }
         };
         let want: Vec<String> = rows.into_iter().chain([fields]).flat_map(ids).collect();

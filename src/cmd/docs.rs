@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, case, examples, fact, handoff, journal, session};
+use super::{Cli, Context, case, doctor, examples, fact, handoff, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::handoff::STRICTER;
@@ -205,6 +205,7 @@ fn sections(path: &str) -> Roff {
 /// The rows that a verb writes.
 fn groups(path: &str) -> &'static [Group] {
     match path {
+        "cruxctl doctor" => doctor::SEEN,
         "cruxctl session list" => session::list::LISTED,
         "cruxctl session put"
         | "cruxctl session delete"

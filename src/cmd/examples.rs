@@ -12,6 +12,13 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
+    (
+        "cruxctl doctor",
+        &[
+            ("What is here, and what is to be done?", "cruxctl doctor"),
+            ("Only what is to be done", "cruxctl doctor --json | jq -r '.next[]'"),
+        ],
+    ),
     ("cruxctl session", &[("What is an agent doing?", "cruxctl session list --agent alice")]),
     (
         "cruxctl session put",

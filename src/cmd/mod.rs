@@ -4,6 +4,7 @@
 
 pub mod case;
 pub mod docs;
+pub mod doctor;
 pub mod examples;
 pub mod fact;
 pub mod handoff;
@@ -94,6 +95,11 @@ pub enum Noun {
     Handoff(handoff::HandoffArgs),
     /// The journals themselves: check, repair, show, compact, export
     Journal(journal::JournalArgs),
+    /// Look at the data directory: where and whose it is, what is in it, what to do next
+    ///
+    /// One screen for whoever comes to a machine that is not their own. Nothing is written, and no lock is waited for. Every
+    /// journal is checked as journal check --dry-run does it, so that it takes as long. Keys are named, and never shown.
+    Doctor,
     /// Print a shell's completion script
     Completions(docs::CompletionsArgs),
     /// Write the manual pages to a folder
@@ -162,6 +168,8 @@ pub struct Context {
     pub damage: Vec<Error>,
     /// The agent's flag, where it was typed.
     pub typed_agent: Option<String>,
+    /// The flag or variable that says which data directory it is.
+    pub dir_from: &'static str,
 }
 
 impl Context {
@@ -387,6 +395,7 @@ fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
         Noun::Fact(args) => Ok(fact::run(context, args)?),
         Noun::Handoff(args) => Ok(handoff::run(context, args)?),
         Noun::Journal(args) => Ok(journal::run(context, args)?),
+        Noun::Doctor => Ok(doctor::run(context)?),
         Noun::Completions(args) => docs::completions(context, &args),
         Noun::Man(args) => docs::man(context, &args),
     }
@@ -429,6 +438,7 @@ fn settings(global: &Global, stdout_closed: bool) -> (Settings, Option<Error>) {
 struct Resolved {
     env: Env,
     dir: DataDir,
+    dir_from: &'static str,
     agent: Option<String>,
     typed_agent: Option<String>,
     lock_timeout: Duration,
@@ -438,14 +448,15 @@ struct Resolved {
 
 impl Resolved {
     fn with(self, printer: Printer) -> Context {
-        let Resolved { env, dir, agent, typed_agent, lock_timeout, sync, damaged_ok } = self;
-        let damage = Vec::new();
-        Context { env, dir, agent, typed_agent, lock_timeout, sync, damaged_ok, printer, status: 0, damage }
+        let Resolved { env, dir, dir_from, agent, typed_agent, lock_timeout, sync, damaged_ok } = self;
+        let (status, damage) = (0, Vec::new());
+        Context { env, dir, dir_from, agent, typed_agent, lock_timeout, sync, damaged_ok, printer, status, damage }
     }
 }
 
 fn resolve(global: &Global) -> Result<Resolved> {
-    let root = global.data_dir.clone().or_else(env::data_dir).ok_or_else(|| {
+    let typed = || global.data_dir.clone().map(|dir| (dir, "--data-dir"));
+    let (root, dir_from) = typed().or_else(env::data_dir).ok_or_else(|| {
         let message = "no data directory: none of --data-dir, CRUXCTL_DATA_DIR, CORECRUXD_DATA_DIR, XDG_DATA_HOME and \
                        HOME is set";
         Error::new(Code::UsageArguments, message)
@@ -461,6 +472,7 @@ fn resolve(global: &Global) -> Result<Resolved> {
     Ok(Resolved {
         env: Env::read()?,
         dir: DataDir { root, boot: env::boot_id(), clock: Some(env::wall_clock()) },
+        dir_from,
         agent,
         typed_agent: global.agent.clone(),
         lock_timeout: global.lock_timeout,

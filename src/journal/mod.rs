@@ -7,7 +7,8 @@
 //! reads a journal for a verb, on two threads ([`parallel`]) where it is long, and [`history`] what it has about one id; [`index`] keeps where live records lie,
 //! [`segments`] what a store makes of them, [`witness`] what the journal had, and [`audit`] holds the journal against it;
 //! [`table`] is a journal's live records as a verb sees them; [`check`], [`repair`] and [`compact`] are the operator's;
-//! [`replace`] and [`quarantine`] see to it that no byte is destroyed.
+//! [`replace`] and [`quarantine`] see to it that no byte is destroyed. [`follow`] goes along with a journal that others
+//! write; [`place`] is what the machine says of the directory.
 
 pub mod anchor;
 pub mod append;
@@ -23,6 +24,7 @@ pub mod json;
 pub mod live;
 pub mod lock;
 pub mod parallel;
+pub mod place;
 pub mod quarantine;
 pub mod read;
 pub mod repair;

@@ -18,7 +18,7 @@ use crate::handoff::verify::{Algorithm, Keys, Trusted};
 use crate::render::quoted;
 
 /// The daemon's variable.
-const VARIABLE: &str = "CRUX_MCP_HANDOFF_SECRET";
+pub(in crate::cmd) const VARIABLE: &str = "CRUX_MCP_HANDOFF_SECRET";
 
 /// What no key file is longer than. The place for it is taken at once, so that no copy of a secret is left behind.
 const LONGEST: usize = 1 << 17;

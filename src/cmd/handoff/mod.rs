@@ -7,7 +7,7 @@ mod bundle;
 pub mod create;
 pub mod inspect;
 pub mod keygen;
-mod keys;
+pub(super) mod keys;
 pub mod ledger;
 mod load;
 mod observe;

@@ -96,7 +96,7 @@ pub(super) fn trusted(context: &mut Context) -> (Vec<Trusted>, Option<Error>) {
     }
 }
 
-fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
+pub(in crate::cmd) fn readable(context: &mut Context) -> Result<Vec<Trusted>> {
     if !context.dir.has(&JOURNAL).map_err(|e| Error::io("look at", &context.dir.journal(&JOURNAL), &e))? {
         return Ok(Vec::new());
     }

@@ -254,14 +254,18 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
     printer.row(0, &ids, &cells)
 }
 
-fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
-    let verdict = match (summary.exists, summary.severity()) {
+/// What a journal is, in a word.
+pub(in crate::cmd) fn word(summary: &Summary) -> &'static str {
+    match (summary.exists, summary.severity()) {
         (false, None) => "absent",
         (_, None) if summary.seen.in_progress.is_some() => "in progress",
         (_, None) => "clean",
         (_, Some(Severity::Damage)) => "damaged",
         (_, Some(Severity::Daemon | Severity::Foreign)) => "readable",
-    };
+    }
+}
+
+fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
     let cells = [
         Value::text(summary.journal),
         Value::Flag(summary.exists),
@@ -275,7 +279,7 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
         Value::Count(summary.seen.foreign),
         Value::Count(summary.seen.in_progress.map_or(0, |span| span.len)),
         summary.held.as_ref().map_or(Value::Absent, |held| Value::Count(held.bytes)),
-        Value::text(verdict),
+        Value::text(word(summary)),
         if summary.exists { Value::text(summary.witness.word()) } else { Value::Absent },
         Value::Count(summary.witness.known),
         Value::Texts(summary.witness.gone().to_vec()),
@@ -283,7 +287,7 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
     context.printer.row(1, &[], &cells)
 }
 
-fn verdict(summaries: &[Summary]) -> String {
+pub(in crate::cmd) fn verdict(summaries: &[Summary]) -> String {
     let against: u64 = summaries.iter().map(Summary::against).sum();
     let damage = summaries.iter().map(|s| s.seen.damage).sum::<u64>() - against;
     let live: u64 = summaries.iter().map(|s| s.live).sum();
@@ -316,7 +320,7 @@ fn verdict(summaries: &[Summary]) -> String {
     }
 }
 
-fn daemon_verdict(summaries: &[Summary]) -> String {
+pub(in crate::cmd) fn daemon_verdict(summaries: &[Summary]) -> String {
     if !summaries.is_empty() && summaries.iter().all(|s| s.ours) {
         return "the daemon never reads this journal".to_owned();
     }
@@ -350,7 +354,7 @@ fn daemon_verdict(summaries: &[Summary]) -> String {
     format!("the daemon starts, but {}", parts.join(", "))
 }
 
-fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
+pub(in crate::cmd) fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
     let mut next = Vec::new();
     for summary in summaries {
         let stops = summary.daemon.contains(&Reaction::DoesNotStart);

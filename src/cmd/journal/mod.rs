@@ -131,7 +131,7 @@ pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
 
 /// The journals that were named. Where none was, all of the daemon's, and of our own those that there are, or that were
 /// there when they were validated.
-fn chosen(context: &Context, names: &[Name]) -> Vec<&'static Journal> {
+pub(super) fn chosen(context: &Context, names: &[Name]) -> Vec<&'static Journal> {
     let dir = &context.dir;
     let named = |journal: &Journal| names.iter().any(|name| std::ptr::eq(name.journal(), journal));
     let by_itself = |journal: &Journal| {
