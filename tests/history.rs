@@ -270,6 +270,18 @@ fn what_cannot_be_read_and_names_the_session_stands_in_its_history() {
 }
 
 #[test]
+fn wreckage_on_the_line_of_a_version_is_the_history_of_whom_it_was() {
+    let torn = session_line("lost", "{\"step\":3}");
+    let text = format!("{}{}\n{}rubbish\n", &torn[..60], session_line("s", "1"), session_line("o", "1"));
+    let world = World::with("sessions.jsonl", text).damaged();
+    let unreadable = |id: &str| {
+        let told = world.run(&["session", "history", id, "--json"]).json();
+        (told["versions"].as_array().unwrap().len(), told["unreadable"].as_array().unwrap().len())
+    };
+    assert_eq!((unreadable("s"), unreadable("o"), unreadable("lost")), ((1, 0), (1, 0), (0, 1)));
+}
+
+#[test]
 fn a_history_of_a_long_journal_is_the_same_on_two_threads() {
     let pad = "x".repeat(2_000);
     let mut text = String::new();

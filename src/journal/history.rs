@@ -47,7 +47,9 @@ pub fn each(
     take: &mut dyn FnMut(&Revision) -> Result<()>,
 ) -> Result<History> {
     let key = IdKey::of(id);
-    let (mut revisions, mut unreadable, mut last) = (0, Vec::new(), None);
+    let (mut revisions, mut last, mut behind) = (0, None, 0);
+    // With each, how often it names the id.
+    let mut unreadable: Vec<(Finding, usize)> = Vec::new();
     // Records without a time wait for the next that has one.
     let mut waiting: Vec<Revision> = Vec::new();
     let seen = opened.look(journal, &mut |met| {
@@ -55,6 +57,13 @@ pub fn each(
             Met::Record { line, span, digest, time } => {
                 if let Some(digest) = digest.filter(|digest| digest.key == key) {
                     revisions += 1;
+                    behind = span.end();
+                    // A record that is read behind wreckage is named with it.
+                    let named = unreadable.last_mut().filter(|(finding, _)| finding.span.end() == span.offset);
+                    if let Some((_, times)) = named {
+                        *times -= 1;
+                    }
+                    unreadable.retain(|(_, times)| *times > 0);
                     waiting.push(Revision {
                         number: revisions,
                         line: *line,
@@ -72,8 +81,11 @@ pub fn each(
                 }
             }
             Met::Finding(finding, Bytes::Unreadable) if finding.class.severity() == Severity::Damage => {
-                if unreadable.len() < FINDINGS && finding.ids.iter().any(|own| own == id) {
-                    unreadable.push((**finding).clone());
+                let times = finding.ids.iter().filter(|own| *own == id).count();
+                // So is one that is read in front of it.
+                let times = times.saturating_sub(usize::from(behind > 0 && behind == finding.span.offset));
+                if times > 0 && unreadable.len() < FINDINGS {
+                    unreadable.push(((**finding).clone(), times));
                 }
             }
             Met::Finding(..) | Met::Lines(_) => {}
@@ -81,5 +93,6 @@ pub fn each(
         Ok(())
     })?;
     waiting.iter().try_for_each(take)?;
+    let unreadable = unreadable.into_iter().map(|(finding, _)| finding).collect();
     Ok(History { seen, revisions, unreadable })
 }
