@@ -80,9 +80,8 @@ pub fn run(context: &mut Context) -> Result<()> {
     variables(context)?;
     directory(context, &mut advice, &summaries)?;
     context.printer.end()?;
-    let damaged = summaries.iter().any(|summary| summary.bad(false));
-    if damaged && !context.damaged_ok {
-        context.answer_without(Error::new(Code::DamagedJournal, checked::verdict(&summaries)));
+    if summaries.iter().any(|summary| summary.bad(false)) {
+        context.told_damage(Error::new(Code::DamagedJournal, checked::verdict(&summaries)));
     }
     advice.failed.map_or(Ok(()), Err)
 }

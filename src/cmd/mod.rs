@@ -317,6 +317,17 @@ impl Context {
         self.damage.push(error);
     }
 
+    /// Counts damage that the answer itself tells. Whoever reads JSON also gets it where errors are.
+    pub fn told_damage(&mut self, error: Error) {
+        if self.damaged_ok {
+            return;
+        }
+        self.mark(error.status());
+        if matches!(self.printer.format(), Format::Json | Format::Jsonl) {
+            self.damage.push(error);
+        }
+    }
+
     /// Marks that a writing verb's "no" came from a damaged journal: it may be wrong.
     pub fn doubt_no(&mut self, table: &Table) {
         if table.is_damaged() && !self.damaged_ok {

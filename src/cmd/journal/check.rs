@@ -178,17 +178,10 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     }
     let damaged = summaries.iter().any(|s| s.bad(false));
     let bad = summaries.iter().any(|s| s.bad(args.for_daemon));
-    if bad && !context.damaged_ok {
-        // The answer itself says so already; whoever reads JSON also gets it where errors are.
-        let error = if damaged {
-            Error::new(Code::DamagedJournal, verdict)
-        } else {
-            Error::new(Code::DamagedForDaemon, daemon)
-        };
-        context.mark(error.status());
-        if matches!(context.printer.format(), Format::Json | Format::Jsonl) {
-            context.damage.push(error);
-        }
+    if damaged {
+        context.told_damage(Error::new(Code::DamagedJournal, verdict));
+    } else if bad {
+        context.told_damage(Error::new(Code::DamagedForDaemon, daemon));
     }
     let mut failed = failed.into_iter().map(|(_, error)| error);
     let first = failed.next();
