@@ -499,10 +499,29 @@ fn known_damage(world: &World, line: &str, status: i32) {
 #[test]
 fn damage_counts_as_three_unless_it_is_known() {
     let world = damaged();
-    for line in ["session list", "session get a", "session show b", "journal export sessions", "journal check"] {
+    for line in [
+        "session list",
+        "session get a",
+        "session get a --rev 1",
+        "session show b",
+        "session history a",
+        "session diff a",
+        "journal export sessions",
+        "journal check",
+        "journal log",
+    ] {
         known_damage(&world, line, 0);
     }
-    for line in ["session get nope", "session show nope", "session delete nope", "session archive nope"] {
+    for line in [
+        "session get nope",
+        "session get nope --rev 1",
+        "session show nope",
+        "session history nope",
+        "session diff nope",
+        "session restore nope --rev 1",
+        "session delete nope",
+        "session archive nope",
+    ] {
         let answer = world.run(&words(line)).ends(3);
         assert!(answer.stdout.is_empty() && answer.stderr.contains("no.session"), "{answer:?}");
         known_damage(&world, line, 1);
@@ -634,6 +653,13 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
         "session list --all --all-agents",
         "session get sess_00000",
         "session show sess_00000",
+        "session history sess_00000",
+        "session diff sess_00000",
+        "session get sess_00000 --rev 1",
+        "session get sess_00000 --at 1h",
+        "session restore sess_00000 --rev 1 --dry-run",
+        "journal log",
+        "doctor",
         "session get nope",
     ] {
         world.run(&words(line));
@@ -652,6 +678,8 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
         "journal repair --apply",
         "journal compact sessions",
         "journal export facts",
+        "journal log",
+        "doctor",
         "session list",
     ] {
         nowhere.run(&words(line)).ends(0);

@@ -105,8 +105,12 @@ fn printing() -> Vec<Vec<&'static str>> {
         "session unarchive c",
         "session reap",
         "session reap --dry-run",
+        "session restore d --rev 1 --ttl 1h",
         "session list --all",
+        "session history d",
+        "session diff d 1 2",
         "session get d",
+        "session get d --rev 1",
         "session show d",
         "journal check",
         "journal repair",
@@ -116,6 +120,8 @@ fn printing() -> Vec<Vec<&'static str>> {
         "journal compact sessions --dry-run",
         "journal compact sessions",
         "journal export sessions",
+        "journal log",
+        "doctor",
         "completions bash",
         "completions zsh",
         "man pages",
@@ -158,7 +164,8 @@ fn an_output_that_cannot_be_written_is_told_and_what_was_done_stays_done() {
             assert_eq!((answer.status, &*answer.code()), (7, "environment.stdout"), "{args:?} {place}: {answer:?}");
             assert!(answer.stderr.contains("standard output"), "{args:?} {place}: {answer:?}");
             let dry = args.contains(&"--dry-run");
-            let written = ["put", "delete", "archive", "unarchive", "reap"].contains(&args[1 % args.len()]) && !dry;
+            let written =
+                ["put", "delete", "archive", "unarchive", "reap", "restore"].contains(&args[1 % args.len()]) && !dry;
             let written = written && !args.contains(&"--help");
             assert_eq!(answer.stderr.contains("the record is stored"), written, "{args:?} {place}: {answer:?}");
             let after = world.session_ids();
