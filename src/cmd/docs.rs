@@ -270,6 +270,9 @@ pub const FILES: &[(&str, &str)] = &[
         "what is noted of handoffs, where CORECRUXD_HANDOFF_OBSERVATIONS asks for it; only ever appended to",
     ),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
-    ("DIR/cruxctl/index/", "where live records lie; a cache, which may be deleted at any time"),
+    (
+        "DIR/cruxctl/index/",
+        "where live records lie, a cache, which may be deleted at any time; and what the journals were, as witnesses",
+    ),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),
 ];
