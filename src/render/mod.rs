@@ -19,7 +19,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use crate::error::{Code, Error, Result, plain};
 pub use hints::{Carried, quoted};
 pub use progress::Progress;
-pub use safe::{for_plain, for_terminal};
+pub use safe::{for_plain, for_terminal, is_plain};
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

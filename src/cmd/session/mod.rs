@@ -10,6 +10,7 @@ pub mod view;
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::complete::Offers;
 use crate::error::Result;
 
 /// Arguments of `cruxctl session`.
@@ -52,6 +53,7 @@ pub enum Verb {
 #[derive(Args, Debug)]
 pub struct One {
     /// The session's id
+    #[arg(add = Offers::Sessions)]
     pub id: String,
     /// Take the id as it is stored, whatever agent it belongs to
     #[arg(long)]
