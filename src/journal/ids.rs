@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use twox_hash::XxHash3_64;
@@ -16,7 +17,7 @@ use super::live::{KeyHasher, Live};
 use super::replay::{self, Opened};
 use super::scan::{Item, Stretch};
 use super::split::event_ids;
-use super::witness::{self, About, End, Found, Standing, Witness};
+use super::witness::{self, About, End, Entry, Found, Standing, Witness};
 
 /// The most that is read of a journal, and of a witness.
 const MOST: u64 = 16 << 20;
@@ -33,29 +34,45 @@ pub enum Which {
     Mentioned,
 }
 
-/// The ids that are wanted and pass `wanted`, in no order.
+/// The ids that are wanted and pass `wanted`.
 #[must_use]
-pub fn ids(dir: &DataDir, journal: &Journal, which: Which, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let mut ids = Ids { which, wanted, known: HashMap::default() };
+pub fn ids(dir: &DataDir, journal: &Journal, which: Which, wanted: &dyn Fn(&str) -> bool) -> Ids {
+    let mut reader = Reader { which, wanted, ids: Ids::default() };
     // What cannot be read to its end may have ended any of them.
-    ids.read(dir, journal).map_or_else(Vec::new, |()| ids.known.into_values().collect())
+    reader.read(dir, journal).map_or_else(Ids::default, |()| reader.ids)
 }
 
-struct Ids<'w> {
+/// Ids, each once.
+#[derive(Debug, Default)]
+pub struct Ids {
+    /// All of them, one behind the other: there may be a hundred thousand, and each is looked at for a moment.
+    texts: String,
+    /// Where they lie in it; nowhere, where one has ended.
+    places: Vec<Range<usize>>,
+    /// Which place is whose, by hashes of ids. Two ids that share one are taken for one, and nothing depends on it.
+    by_hash: HashMap<u64, usize, BuildHasherDefault<KeyHasher>>,
+}
+
+impl Ids {
+    /// They, in the order in which they came up.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().filter(|place| !place.is_empty()).filter_map(|place| self.texts.get(place.clone()))
+    }
+}
+
+struct Reader<'w> {
     which: Which,
     wanted: &'w dyn Fn(&str) -> bool,
-    /// By their hashes. Two ids that share one are taken for one, and nothing depends on it.
-    known: HashMap<u64, String, BuildHasherDefault<KeyHasher>>,
+    ids: Ids,
 }
 
-impl Ids<'_> {
+impl Reader<'_> {
     fn read(&mut self, dir: &DataDir, journal: &Journal) -> Option<()> {
         let opened = replay::open_at_once(dir, journal).ok()?;
         let mut from = 0;
         if let Some((witness, end)) = standing(dir, journal, &opened) {
-            witness
-                .each_of_last(end, MOST, &mut |entry| entry.ids().for_each(|(about, id)| self.take(about, id)))
-                .ok()?;
+            let take = &mut |entry: Entry<'_>| entry.ids().for_each(|(about, id)| self.take(about, id));
+            witness.each_of_last(end, MOST, take).ok()?;
             from = end.to;
         } else if opened.len > MOST {
             from = line_behind(&opened, opened.len - MOST)?;
@@ -75,10 +92,15 @@ impl Ids<'_> {
             return;
         }
         let hash = XxHash3_64::oneshot(id.as_bytes());
+        let Ids { texts, places, by_hash } = &mut self.ids;
         if about == About::Delete && self.which == Which::Live {
-            self.known.remove(&hash);
+            by_hash.remove(&hash).and_then(|at| places.get_mut(at)).into_iter().for_each(|place| *place = 0..0);
         } else {
-            self.known.entry(hash).or_insert_with(|| id.to_owned());
+            by_hash.entry(hash).or_insert_with(|| {
+                texts.push_str(id);
+                places.push(texts.len() - id.len()..texts.len());
+                places.len() - 1
+            });
         }
     }
 }

@@ -13,7 +13,8 @@ pub(super) fn acts(c: char) -> bool {
 /// Whether a text is what it looks like: it has nothing in it that a terminal would act on.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
-    !text.chars().any(acts)
+    // Most texts are ASCII, and told at once.
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.chars().any(acts)
 }
 
 fn escape(out: &mut String, c: char) {

@@ -21,12 +21,12 @@ pub enum Shown {
 
 /// The texts themselves, where they are few, else what they begin with; sorted. The texts are distinct.
 #[must_use]
-pub fn shown(mut texts: Vec<String>) -> Vec<Shown> {
+pub fn shown(mut texts: Vec<&str>) -> Vec<Shown> {
     if texts.len() <= MOST {
         texts.sort_unstable();
-        return texts.into_iter().map(Shown::Whole).collect();
+        return texts.into_iter().map(|text| Shown::Whole(text.to_owned())).collect();
     }
-    let mut groups = vec![Group::of(texts.iter().map(String::as_str).collect())];
+    let mut groups = vec![Group::of(texts)];
     // The largest is split, as long as there is room for what it falls into.
     while let Some(at) = (0..groups.len()).max_by_key(|at| groups[*at].texts.len()) {
         if groups[at].texts.len() < 2 {
@@ -84,7 +84,8 @@ mod tests {
     use super::*;
 
     fn of(texts: impl IntoIterator<Item = String>) -> Vec<Shown> {
-        shown(texts.into_iter().collect())
+        let texts: Vec<String> = texts.into_iter().collect();
+        shown(texts.iter().map(String::as_str).collect())
     }
 
     #[test]
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn many_are_shown_by_what_they_begin_with_and_none_is_left_out() {
         let texts: Vec<String> = (0..5000).map(|n| format!("job-{n}")).chain(["other".to_owned()]).collect();
-        let all = shown(texts.clone());
+        let all = of(texts.clone());
         assert!(all.len() <= BEGINNINGS && all.len() > 50, "{all:?}");
         for text in &texts {
             let leads = |shown: &Shown| match shown {

@@ -19,7 +19,7 @@ use crate::render::is_plain;
 use crate::store::fact::document::Fact;
 use crate::store::fact::privacy;
 use crate::store::handoff::State;
-use crate::store::scope::{self, Scope};
+use crate::store::scope;
 use crate::store::{case, fact, handoff, session, trust};
 
 /// The id of a candidate that is only a beginning starts with this.
@@ -64,34 +64,36 @@ impl Offers {
         let (Some(dir), Some(word)) = (&asked.dir, word.to_str()) else { return Vec::new() };
         // Neither what a terminal would act on, nor what the command would take for an option.
         let fits = |text: &str| {
-            text.starts_with(word)
+            // Comparing with nothing takes longer than one would think.
+            (word.is_empty() || text.starts_with(word))
                 && !text.is_empty()
                 && is_plain(text)
                 && (asked.escaped || !text.starts_with('-'))
                 && !asked.given.iter().any(|given| given == text)
         };
-        let texts = match self {
-            Offers::Sessions => return few(sessions(dir, asked, &fits)),
-            Offers::Cases => return few(ids(dir, &case::JOURNAL, Which::Live, &fits)),
-            Offers::Recorded => {
-                let Some(journal) = asked.journal else { return Vec::new() };
-                return few(ids(dir, journal, Which::Mentioned, &fits));
-            }
-            Offers::Agents => return few(agents(dir).into_iter().filter(|agent| fits(agent)).collect()),
-            Offers::Entities => return few(of_facts(dir, asked, &|_, entity| vec![entity.to_owned()], &fits)),
-            Offers::Keys => return few(of_facts(dir, asked, &|fact, entity| keys(asked, fact, entity), &fits)),
+        match self {
+            Offers::Sessions => sessions(dir, asked, &fits),
+            Offers::Revisions => told(asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)), &fits),
+            Offers::Cases => few(ids(dir, &case::JOURNAL, Which::Live, &fits).iter()),
+            Offers::Facts => told(facts(dir, asked), &fits),
+            Offers::Entities => of_facts(dir, asked, &|_, entity| vec![entity.to_owned()], &fits),
+            Offers::Keys => of_facts(dir, asked, &|fact, entity| keys(asked, fact, entity), &fits),
             Offers::EntitiesAndFacts => {
-                let both = |fact: &Fact<'_>, entity: &str| vec![entity.to_owned(), fact.id.to_string()];
-                // An id is offered to somebody who has begun to type one.
-                let begun = |text: &str| fits(text) && !(word.is_empty() && text.starts_with("f_"));
-                return few(of_facts(dir, asked, &both, &begun));
+                let both = |fact: &Fact<'_>, entity: &str| match word {
+                    // An id is offered to somebody who has begun to type one.
+                    "" => vec![entity.to_owned()],
+                    _ => vec![entity.to_owned(), fact.id.to_string()],
+                };
+                of_facts(dir, asked, &both, &fits)
             }
-            Offers::Facts => facts(dir, asked),
-            Offers::Revisions => asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)),
-            Offers::OpenHandoffs => open_handoffs(dir, word),
-            Offers::TrustedKeys => trusted_keys(dir, word),
-        };
-        told(texts, &fits)
+            Offers::Agents => few(agents(dir).iter().map(String::as_str).filter(|agent| fits(agent))),
+            Offers::OpenHandoffs => told(open_handoffs(dir, word), &fits),
+            Offers::TrustedKeys => told(trusted_keys(dir, word), &fits),
+            Offers::Recorded => match asked.journal {
+                Some(journal) => few(ids(dir, journal, Which::Mentioned, &fits).iter()),
+                None => Vec::new(),
+            },
+        }
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn is_beginning(candidate: &CompletionCandidate) -> bool {
 }
 
 /// Candidates of texts that need no explanation.
-fn few(texts: Vec<String>) -> Vec<CompletionCandidate> {
+fn few<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<CompletionCandidate> {
     let candidate = |shown: Shown| match shown {
         Shown::Whole(text) => CompletionCandidate::new(text),
         Shown::Beginning(text, many) => {
@@ -109,7 +111,7 @@ fn few(texts: Vec<String>) -> Vec<CompletionCandidate> {
             CompletionCandidate::new(text).id(Some(id)).help(Some(format!("{many} begin so").into()))
         }
     };
-    shown(texts).into_iter().map(candidate).collect()
+    shown(texts.collect()).into_iter().map(candidate).collect()
 }
 
 /// Candidates of texts with their explanations; without these where there are too many.
@@ -117,22 +119,20 @@ fn told(mut texts: Vec<Text>, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCand
     texts.retain(|(text, _)| fits(text));
     texts.sort_unstable();
     texts.dedup_by(|a, b| a.0 == b.0);
-    let mut candidates = few(texts.iter().map(|(text, _)| text.clone()).collect());
-    if candidates.len() == texts.len() && !candidates.iter().any(is_beginning) {
-        let help = |text: Option<String>| text.filter(|text| is_plain(text)).map(Into::into);
-        candidates = texts.into_iter().map(|(text, what)| CompletionCandidate::new(text).help(help(what))).collect();
+    let candidates = few(texts.iter().map(|(text, _)| &**text));
+    if candidates.iter().any(is_beginning) {
+        return candidates;
     }
-    candidates
+    // Both are in the same order.
+    let help = texts.into_iter().map(|(_, what)| what.map(Into::into));
+    candidates.into_iter().zip(help).map(|(candidate, help)| candidate.help(help)).collect()
 }
 
 /// The ids of live sessions, as the scope sees them.
-fn sessions(dir: &DataDir, asked: &Asked, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn sessions(dir: &DataDir, asked: &Asked, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCandidate> {
     let Some(scope) = &asked.scope else { return Vec::new() };
     let stored = ids(dir, &session::JOURNAL, Which::Live, &|id| scope.visible(id).is_some_and(fits));
-    match scope {
-        Scope::Agent(_) => stored.iter().filter_map(|id| scope.visible(id)).map(str::to_owned).collect(),
-        Scope::All | Scope::Unscoped => stored,
-    }
+    few(stored.iter().filter_map(|id| scope.visible(id)))
 }
 
 /// The revisions of a session, by their numbers: none are known yet. `id`: as it is stored.
@@ -146,10 +146,10 @@ fn of_facts(
     asked: &Asked,
     of: &dyn Fn(&Fact<'_>, &str) -> Vec<String>,
     fits: &dyn Fn(&str) -> bool,
-) -> Vec<String> {
+) -> Vec<CompletionCandidate> {
     let mut found = BTreeSet::new();
     each_fact(dir, asked, &mut |fact, entity| found.extend(of(fact, entity).into_iter().filter(|text| fits(text))));
-    found.into_iter().collect()
+    few(found.iter().map(String::as_str))
 }
 
 fn each_fact(dir: &DataDir, asked: &Asked, take: &mut dyn FnMut(&Fact<'_>, &str)) {
@@ -184,8 +184,8 @@ fn agents(dir: &DataDir) -> BTreeSet<String> {
             agents.insert(agent.to_owned());
         }
     };
-    for id in ids(dir, &session::JOURNAL, Which::Live, &|id| scope::split(id).0.is_some()) {
-        add(scope::split(&id).0);
+    for id in ids(dir, &session::JOURNAL, Which::Live, &|id| scope::split(id).0.is_some()).iter() {
+        add(scope::split(id).0);
     }
     each_live(dir, &fact::JOURNAL, &mut |document| {
         add(Fact::read(document).and_then(|fact| privacy::split(&fact.entity).0.map(str::to_owned)).as_deref());
