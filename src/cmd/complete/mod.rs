@@ -14,6 +14,7 @@ pub mod shells;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
@@ -50,28 +51,33 @@ pub fn answer(shell: &str, typed: &[OsString]) -> String {
 /// What the word at the cursor may become.
 fn candidates(line: &Line) -> Vec<Candidate> {
     let asked = Arc::new(Asked::of(line));
+    let valued = Arc::new(AtomicBool::new(false));
     let mut words: Vec<OsString> = line.before.iter().map(OsString::from).collect();
     words.push(OsString::from(&line.word.text));
     let at = words.len() - 1;
-    let found = complete(&mut with_offers(Cli::command(), &asked), words, at, Some(Path::new(".")));
+    let found = complete(&mut with_offers(Cli::command(), &asked, &valued), words, at, Some(Path::new(".")));
     let mut found: Vec<Candidate> = found.unwrap_or_default().iter().filter_map(candidate).collect();
-    // Options are for who has typed a dash, unless there is nothing else.
-    if line.word.text.is_empty() && found.iter().any(|candidate| !candidate.text.starts_with('-')) {
-        found.retain(|candidate| asked.escaped || !candidate.text.starts_with('-'));
+    // Options are for who has typed a dash, unless nothing else belongs here.
+    let is_option = |candidate: &Candidate| candidate.text.starts_with('-') && !asked.escaped;
+    if line.word.text.is_empty() && (valued.load(Ordering::Relaxed) || !found.iter().all(is_option)) {
+        found.retain(|candidate| !is_option(candidate));
     }
     found
 }
 
-/// The command tree, in which each argument that is marked offers what it can.
-fn with_offers(command: Command, asked: &Arc<Asked>) -> Command {
+/// The command tree, in which each argument that is marked offers what it can. `valued`: whether one was asked.
+fn with_offers(command: Command, asked: &Arc<Asked>, valued: &Arc<AtomicBool>) -> Command {
     let command = command.mut_args(|arg| match arg.get::<Offers>().copied() {
         Some(offers) => {
-            let asked = Arc::clone(asked);
-            arg.add(ArgValueCompleter::new(move |word: &OsStr| offers.candidates(&asked, word)))
+            let (asked, valued) = (Arc::clone(asked), Arc::clone(valued));
+            arg.add(ArgValueCompleter::new(move |word: &OsStr| {
+                valued.store(true, Ordering::Relaxed);
+                offers.candidates(&asked, word)
+            }))
         }
         None => arg,
     });
-    command.mut_subcommands(|sub| with_offers(sub, asked))
+    command.mut_subcommands(|sub| with_offers(sub, asked, valued))
 }
 
 /// A candidate of the engine's; `None` where it is nothing to put on somebody's line.
