@@ -7,6 +7,9 @@ _cruxctl() {
     while IFS= read -r line; do
         COMPREPLY+=("${line:1}")
         [[ $line == +* ]] && compopt -o nospace
-    done < <(_CRUXCTL_COMPLETE=bash command cruxctl -- "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2> /dev/null)
+    done < <(
+        _CRUXCTL_COMPLETE=bash command cruxctl -- \
+            "${COMP_LINE:0:COMP_POINT}" "${COMP_LINE:COMP_POINT}" "$COMP_WORDBREAKS" 2> /dev/null
+    )
 }
 complete -o bashdefault -o nosort -F _cruxctl cruxctl 2> /dev/null || complete -o bashdefault -F _cruxctl cruxctl

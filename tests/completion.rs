@@ -40,7 +40,11 @@ impl World {
 
     fn ask(&self, shell: &str, line: &[&str]) -> Answer {
         let (word, before) = line.split_last().unwrap();
-        let args = [&["--", word, "cruxctl"], before].concat();
+        let count = line.len().to_string();
+        let args = match shell {
+            "bash" => vec!["--", word, "", BREAKS],
+            _ => [&["--", word, &count, "cruxctl"], before].concat(),
+        };
         Answer::from(self.command(&args).env("_CRUXCTL_COMPLETE", shell).output().unwrap())
     }
 
@@ -118,7 +122,11 @@ impl Typist<'_> {
 
     /// What the line is after a word was begun and Tab was pressed, and the words that a command would be given.
     fn tab(&mut self, line: &str) -> (String, Vec<String>) {
-        let keys = format!("{line}\t\u{18}p");
+        self.keys(&format!("{line}\t"))
+    }
+
+    fn keys(&mut self, keys: &str) -> (String, Vec<String>) {
+        let keys = format!("{keys}\u{18}p");
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
         let begun = Instant::now();
         loop {
@@ -130,7 +138,7 @@ impl Typist<'_> {
                 return (parts.next().unwrap(), parts.collect());
             }
             let screen = || fs::read_to_string(self.world.beside("screen"));
-            assert!(begun.elapsed() < Duration::from_secs(60), "{line:?} is not answered: {:?}", screen());
+            assert!(begun.elapsed() < Duration::from_secs(60), "{keys:?} is not answered: {:?}", screen());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -226,16 +234,23 @@ fn what_is_typed_on_the_line_decides_whose_ids_are_offered() {
     assert!(world.offered(&["session", "get", "--agent", "a::b", "m"]).is_empty());
     assert!(world.offered(&["session", "get", "--agent", "alice", "--all-agents", "m"]).is_empty());
     let of = |name, value: &str| {
-        let mut command = world.command(&["--", "", "cruxctl", "session", "get"]);
+        let mut command = world.command(&["--", "", "3", "cruxctl", "session", "get"]);
         let answer = command.env("_CRUXCTL_COMPLETE", "fish").env(name, value).output().unwrap();
         Answer::from(answer).ends(0).text()
     };
     assert_eq!(of("CRUXCTL_AGENT", "alice"), "hers\n");
     assert_eq!(of("CRUXCTL_DATA_DIR", &there), "elsewhere\n");
     let bash = |line: &str| {
-        let mut command = world.command(&["--", line, BREAKS]);
+        let mut command = world.command(&["--", line, "", BREAKS]);
         Answer::from(command.env("_CRUXCTL_COMPLETE", "bash").env("THERE", &there).output().unwrap()).ends(0).text()
     };
+    for shell in ["bash", "zsh"] {
+        let mut typist = Typist::at(&world, shell);
+        // Back to the word, over what is behind it.
+        let back = format!("\u{1}{}", "\u{6}".repeat("cruxctl session get h".len()));
+        let line = typist.keys(&format!("cruxctl session get h --agent alice{back}\t")).0;
+        assert_eq!(line.replace("  ", " "), "cruxctl session get hers --agent alice", "{shell}");
+    }
     assert_eq!(bash("cruxctl --data-dir \"$THERE\" session get "), "=elsewhere\n");
     assert_eq!(bash("cruxctl --data-dir ${THERE} session get else"), "=elsewhere\n");
     assert_eq!(bash("cruxctl --data-dir ~/data session get m"), "=mine\n");
@@ -320,7 +335,7 @@ fn ids_that_no_line_can_hold_are_left_out() {
     let typed = ["!", "wow!", "\"wow"].map(|typed| {
         let world = with_sessions(&["wow!"]);
         let line = format!("cruxctl session get {typed}");
-        let mut command = world.command(&["--", &line, BREAKS]);
+        let mut command = world.command(&["--", &line, "", BREAKS]);
         Answer::from(command.env("_CRUXCTL_COMPLETE", "bash").output().unwrap()).ends(0).text()
     });
     // Between double quotes bash would make something else of it.
@@ -453,10 +468,11 @@ fn nothing_is_said_written_or_waited_for_whatever_is_wrong() {
     // Nobody to hear it, and nothing that a script hands over.
     let world = with_sessions(&["a"]);
     for line in ["> /dev/full", ">&-", "| true"] {
-        let answer = world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- '' cruxctl session get {line}")).ends(0);
+        let answer =
+            world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- '' 3 cruxctl session get {line}")).ends(0);
         assert_eq!(answer.stderr, "", "{line}");
     }
-    for args in [&["--"][..], &["--", ""], &["--", "", ""], &["--", "", "", ""], &["--", "\u{1b}", "--", "--"]] {
+    for args in [&["--"][..], &["--", ""], &["--", "", ""], &["--", "", "9", ""], &["--", "\u{1b}", "1", "--"]] {
         for shell in ["bash", "zsh", "fish"] {
             let answer = Answer::from(world.command(args).env("_CRUXCTL_COMPLETE", shell).output().unwrap()).ends(0);
             assert_eq!(answer.stderr, "", "{shell} {args:?}");

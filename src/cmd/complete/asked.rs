@@ -34,12 +34,21 @@ impl Asked {
     /// Reads a line. Whatever is wrong with it is passed over: somebody is in the middle of it.
     #[must_use]
     pub fn of(line: &Line) -> Asked {
-        let root = Cli::command().ignore_errors(true).try_get_matches_from(&line.before).ok();
-        let typed = root.as_ref().map(innermost).unwrap_or_default();
+        let before = parsed(line.before.clone());
+        // What is typed behind the cursor says which directory and whose eyes as well. Something must be at the cursor,
+        // or an option in front of it would lack its value.
+        let whole = if line.after.is_empty() {
+            before.clone()
+        } else {
+            let word = if line.word.text.is_empty() { "-" } else { &line.word.text };
+            parsed([&line.before[..], &[word.to_owned()], &line.after].concat())
+        };
+        let (typed, whole) = (before.as_ref().and_then(innermost), whole.as_ref().and_then(innermost));
         let text = |name| typed.and_then(|matches| one::<String>(matches, name));
-        let flag = |name| typed.and_then(|matches| one::<bool>(matches, name)).unwrap_or(false);
-        let dir = typed.and_then(|matches| one::<PathBuf>(matches, "data_dir")).map(expanded).or_else(env::data_dir);
-        let scope = scope(text("agent"), flag("all_agents"));
+        let agent = whole.and_then(|matches| one::<String>(matches, "agent"));
+        let all_agents = whole.and_then(|matches| one::<bool>(matches, "all_agents")).unwrap_or(false);
+        let dir = whole.and_then(|matches| one::<PathBuf>(matches, "data_dir")).map(expanded).or_else(env::data_dir);
+        let scope = scope(agent, all_agents);
         let id = text("id").or_else(|| text("session"));
         let given = typed.and_then(|matches| matches.try_get_many::<String>("ids").ok().flatten());
         Asked {
@@ -52,6 +61,11 @@ impl Asked {
             scope,
         }
     }
+}
+
+/// The arguments on a line, as far as they are there.
+fn parsed(words: Vec<String>) -> Option<ArgMatches> {
+    Cli::command().ignore_errors(true).try_get_matches_from(words).ok()
 }
 
 /// The arguments of the verb.

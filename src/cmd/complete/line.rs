@@ -1,4 +1,4 @@
-//! A line as it was typed, up to the cursor: its words, without the shell's quotes. Nothing is expanded and nothing is
+//! A line as it was typed: its words, without the shell's quotes. Nothing is expanded and nothing is
 //! run; what a shell would expand stays as it is.
 
 /// How a shell quotes.
@@ -24,46 +24,59 @@ pub struct Word {
     pub tilde: bool,
 }
 
-/// A line up to the cursor.
+/// A line and its cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// The words in front of the one at the cursor, the command's own name first.
     pub before: Vec<String>,
-    /// The word at the cursor.
+    /// The word at the cursor, as far as the cursor.
     pub word: Word,
+    /// The words behind it.
+    pub after: Vec<String>,
 }
 
 impl Line {
-    /// Splits a line of bash's. `breaks`: the characters at which bash breaks words, `$COMP_WORDBREAKS`.
+    /// Splits a line of bash's: what is in front of the cursor and what is behind it. `breaks`: the characters at which
+    /// bash breaks words, `$COMP_WORDBREAKS`.
     #[must_use]
-    pub fn split(text: &str, breaks: &str) -> Line {
-        let mut line = Line::default();
-        let (mut rest, mut dropped) = (text, false);
-        loop {
-            rest = rest.trim_start_matches([' ', '\t', '\n']);
-            // What a redirection names is none of the command's words.
-            let begun = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-            if begun.starts_with(['<', '>']) {
-                rest = begun.trim_start_matches(['<', '>', '&', '|']);
-                dropped = true;
-                continue;
-            }
-            let (word, len) = read(rest, Quoting::Posix, breaks, true);
-            if len == rest.len() {
-                line.word = word;
-                return line;
-            }
-            if !std::mem::take(&mut dropped) {
-                line.before.push(word.text);
-            }
-            rest = &rest[len..];
-        }
+    pub fn split(text: &str, behind: &str, breaks: &str) -> Line {
+        let (before, word) = words(text, breaks);
+        // The word at the cursor goes on, in its quote.
+        let behind = word.quote.into_iter().chain(behind.chars()).collect::<String>();
+        let (_, len) = read(&behind, Quoting::Posix, breaks, true);
+        let (mut after, last) = words(&behind[len..], breaks);
+        after.extend((!last.text.is_empty()).then_some(last.text));
+        Line { before, word, after }
     }
 
     /// A line whose words are known. `word`: the one at the cursor, as far as the cursor, with its quotes.
     #[must_use]
-    pub fn of(before: Vec<String>, word: &str, quoting: Quoting) -> Line {
-        Line { before, word: read(word, quoting, "", false).0 }
+    pub fn of(before: Vec<String>, word: &str, after: Vec<String>, quoting: Quoting) -> Line {
+        Line { before, word: read(word, quoting, "", false).0, after }
+    }
+}
+
+/// The words of a text, and the one with which it ends, which is empty behind a blank.
+fn words(text: &str, breaks: &str) -> (Vec<String>, Word) {
+    let mut before = Vec::new();
+    let (mut rest, mut dropped) = (text, false);
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n']);
+        // What a redirection names is none of the command's words.
+        let begun = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        if begun.starts_with(['<', '>']) {
+            rest = begun.trim_start_matches(['<', '>', '&', '|']);
+            dropped = true;
+            continue;
+        }
+        let (word, len) = read(rest, Quoting::Posix, breaks, true);
+        if len == rest.len() {
+            return (before, word);
+        }
+        if !std::mem::take(&mut dropped) {
+            before.push(word.text);
+        }
+        rest = &rest[len..];
     }
 }
 
@@ -131,7 +144,7 @@ mod tests {
     const BREAKS: &str = " \t\n\"'@><=;|&(:";
 
     fn words(text: &str) -> (Vec<String>, Word) {
-        let line = Line::split(text, BREAKS);
+        let line = Line::split(text, "", BREAKS);
         (line.before, line.word)
     }
 
@@ -159,6 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn words_behind_the_cursor_are_known_as_well() {
+        let after = |text, behind| Line::split(text, behind, BREAKS).after;
+        assert_eq!(after("c get ", " --agent 'a b'"), ["--agent", "a b"]);
+        assert_eq!(after("c get b", "u --agent alice "), ["--agent", "alice"]);
+        assert_eq!(after("c get 'b", "u x' y"), ["y"]);
+        assert_eq!(after("c get 'b", ""), [""; 0]);
+    }
+
+    #[test]
     fn a_redirection_is_no_word() {
         assert_eq!(words("c put 2> log <state x y").0, ["c", "put", "x"]);
         assert_eq!(words("c put x>out y").0, ["c", "put", "x"]);
@@ -166,7 +188,7 @@ mod tests {
 
     #[test]
     fn fish_has_its_own_single_quotes() {
-        assert_eq!(Line::of(Vec::new(), "'it\\'s", Quoting::Fish).word.text, "it's");
+        assert_eq!(Line::of(Vec::new(), "'it\\'s", Vec::new(), Quoting::Fish).word.text, "it's");
         assert_eq!(unquoted("'it\\'s"), "it\\s");
     }
 }

@@ -8,12 +8,14 @@ use super::line::{Line, Quoting};
 /// A shell that has a script of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
-    /// bash hands over the line up to the cursor and where it breaks words, and takes what it puts in place of the last
-    /// of these, quoted.
+    /// bash hands over the line in front of the cursor and behind it, and where it breaks words, and takes what it puts
+    /// in place of the last of these, quoted.
     Bash,
-    /// zsh hands over the word at the cursor and the words in front of it, quoted, and takes plain words.
+    /// zsh hands over the word at the cursor, how many words are in front of it, these and those behind it, all quoted,
+    /// and takes plain words.
     Zsh,
-    /// fish hands over the word at the cursor, quoted, and the words in front of it, and takes plain words.
+    /// fish hands over the word at the cursor, quoted, how many words are in front of it, and all words, and takes plain
+    /// words.
     Fish,
 }
 
@@ -42,17 +44,22 @@ impl Shell {
     /// The line that its script has handed over; `None` where that is not what the script hands over.
     #[must_use]
     pub fn line(self, typed: &[String]) -> Option<Line> {
-        match (self, typed) {
-            (Shell::Bash, [text, breaks]) => Some(Line::split(text, breaks)).filter(|line| !line.before.is_empty()),
-            (Shell::Zsh, [word, before @ ..]) if !before.is_empty() => {
-                let before = before.iter().map(|word| super::line::unquoted(word)).collect();
-                Some(Line::of(before, word, Quoting::Posix))
+        let line = match (self, typed) {
+            (Shell::Bash, [text, behind, breaks]) => Line::split(text, behind, breaks),
+            (Shell::Zsh, [word, count, words @ ..]) => {
+                let words: Vec<String> = words.iter().map(|word| super::line::unquoted(word)).collect();
+                let (before, after) = words.split_at_checked(count.parse().ok()?)?;
+                Line::of(before.to_vec(), word, after.to_vec(), Quoting::Posix)
             }
-            (Shell::Fish, [word, before @ ..]) if !before.is_empty() => {
-                Some(Line::of(before.to_vec(), word, Quoting::Fish))
+            (Shell::Fish, [word, count, words @ ..]) => {
+                let (before, after) = words.split_at_checked(count.parse().ok()?)?;
+                // All words: the one at the cursor is the first behind it, unless nothing is typed of it.
+                let after = after.get(usize::from(!word.is_empty())..).unwrap_or_default();
+                Line::of(before.to_vec(), word, after.to_vec(), Quoting::Fish)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(line).filter(|line| !line.before.is_empty())
     }
 
     /// The answer: a candidate a line. Texts hold neither tabs nor line ends.
