@@ -229,6 +229,7 @@ fn what_is_typed_on_the_line_decides_whose_ids_are_offered() {
     assert_eq!(world.offered(&["session", "get", "--data-dir", &there, ""]), ["elsewhere"]);
     assert_eq!(world.offered(&[&format!("--data-dir={there}"), "handoff", "create", ""]), ["elsewhere"]);
     assert_eq!(world.offered(&["session", "get", "--agent", ""]), ["alice", "bob"]);
+    assert_eq!(world.offered(&["--agent", "case", "session", "get", "--agent", "alice", ""]), ["hers"]);
     assert_eq!(world.offered(&["handoff", "create", "x", "--target", "b"]), ["bob"]);
     // Neither an agent that is none nor a contradiction sees anything.
     assert!(world.offered(&["session", "get", "--agent", "a::b", "m"]).is_empty());

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
 pub use offers::Offers;
@@ -52,10 +52,11 @@ pub fn answer(shell: &str, typed: &[OsString]) -> String {
 fn candidates(line: &Line) -> Vec<Candidate> {
     let asked = Arc::new(Asked::of(line));
     let valued = Arc::new(AtomicBool::new(false));
-    let mut words: Vec<OsString> = line.before.iter().map(OsString::from).collect();
+    let mut command = with_offers(Cli::command(), &asked, &valued);
+    let mut words = joined(&command, &line.before);
     words.push(OsString::from(&line.word.text));
     let at = words.len() - 1;
-    let found = complete(&mut with_offers(Cli::command(), &asked, &valued), words, at, Some(Path::new(".")));
+    let found = complete(&mut command, words, at, Some(Path::new(".")));
     let mut found: Vec<Candidate> = found.unwrap_or_default().iter().filter_map(candidate).collect();
     // Options are for who has typed a dash, unless nothing else belongs here.
     let is_option = |candidate: &Candidate| candidate.text.starts_with('-') && !asked.escaped;
@@ -63,6 +64,30 @@ fn candidates(line: &Line) -> Vec<Candidate> {
         found.retain(|candidate| !is_option(candidate));
     }
     found
+}
+
+/// The words of a line, in which the value of an option that every verb takes is tied to it: the engine takes any word
+/// that stands by itself for a verb, where there is one of that name.
+fn joined(command: &Command, words: &[String]) -> Vec<OsString> {
+    let takes_value = |word: &str| {
+        let takes = |arg: &Arg| arg.get_action().takes_values() && arg.get_long() == word.strip_prefix("--");
+        command.get_arguments().any(|arg| arg.is_global_set() && takes(arg))
+    };
+    let mut out = Vec::with_capacity(words.len() + 1);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match words.as_slice().first().filter(|_| takes_value(word)) {
+            Some(value) => {
+                out.push(format!("{word}={value}").into());
+                words.next();
+            }
+            None => out.push(word.into()),
+        }
+        if word == "--" {
+            out.extend(words.by_ref().map(OsString::from));
+        }
+    }
+    out
 }
 
 /// The command tree, in which each argument that is marked offers what it can. `valued`: whether one was asked.

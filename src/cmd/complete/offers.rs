@@ -75,7 +75,7 @@ impl Offers {
             Offers::Sessions => sessions(dir, asked, &fits),
             Offers::Revisions => told(asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)), &fits),
             Offers::Cases => few(ids(dir, &case::JOURNAL, Which::Live, &fits).iter()),
-            Offers::Facts => told(facts(dir, asked), &fits),
+            Offers::Facts => told(facts(dir, asked, &fits), &fits),
             Offers::Entities => of_facts(dir, asked, &|_, entity| vec![entity.to_owned()], &fits),
             Offers::Keys => of_facts(dir, asked, &|fact, entity| keys(asked, fact, entity), &fits),
             Offers::EntitiesAndFacts => {
@@ -169,10 +169,12 @@ fn keys(asked: &Asked, fact: &Fact<'_>, entity: &str) -> Vec<String> {
     wanted.then(|| fact.key.to_string()).into_iter().collect()
 }
 
-fn facts(dir: &DataDir, asked: &Asked) -> Vec<Text> {
+fn facts(dir: &DataDir, asked: &Asked, fits: &dyn Fn(&str) -> bool) -> Vec<Text> {
     let mut facts = Vec::new();
     each_fact(dir, asked, &mut |fact, entity| {
-        facts.push((fact.id.to_string(), Some(format!("{entity} {}", fact.key))));
+        if fits(&fact.id) {
+            facts.push((fact.id.to_string(), Some(format!("{entity} {}", fact.key))));
+        }
     });
     facts
 }
