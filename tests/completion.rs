@@ -295,6 +295,38 @@ fn only_what_is_live_is_offered_with_a_witness_and_without() {
 }
 
 #[test]
+fn facts_are_offered_with_an_index_as_without() {
+    let line = |n: u32| {
+        format!(
+            "{{\"op\":\"store\",\"fact\":{{\"fact_id\":\"f_{n:05}\",\"entity\":\"e{}\",\"key\":\"k\",\"value\":\"{}\",\
+             \"confidence\":1.0,\"stored_at\":\"2026-01-01T00:00:00Z\",\"tokens\":1,\"deleted\":false}}}}\n",
+            n % 7,
+            "v".repeat(200)
+        )
+    };
+    let deleted =
+        |n| format!("{{\"op\":\"delete\",\"fact_id\":\"f_{n:05}\",\"deleted_at\":\"2026-01-01T00:00:00Z\"}}\n");
+    let mut text: String = (0..5000).map(line).collect();
+    text.extend((0..5000).step_by(3).map(deleted));
+    let world = World::with("facts.jsonl", &text);
+    for index in [false, true] {
+        assert_eq!(world.dir().join("cruxctl/index/facts.index").exists(), index);
+        assert_eq!(
+            world.offered(&["fact", "show", "f_0123"]),
+            ["f_01231", "f_01232", "f_01234", "f_01235", "f_01237", "f_01238"]
+        );
+        assert_eq!(world.offered(&["fact", "history", "e"]).len(), 7);
+        world.run(&["fact", "list", "--limit", "1"]).ends(0);
+    }
+    world.append("facts.jsonl", deleted(1231) + &deleted(1237));
+    assert_eq!(world.offered(&["fact", "show", "f_0123"]), ["f_01232", "f_01234", "f_01235", "f_01238"]);
+    // Too long to be read in passing, and nothing says what is live: then nothing is.
+    fs::remove_dir_all(world.dir().join("cruxctl")).unwrap();
+    world.append("facts.jsonl", (5000..10_000).map(line).collect::<String>());
+    assert!(world.offered(&["fact", "show", "f_0123"]).is_empty());
+}
+
+#[test]
 fn too_many_ids_are_shown_by_what_they_begin_with_until_typing_has_narrowed_them() {
     let world = World::with("sessions.jsonl", journal((0..100_000).map(|n| format!("job-{n}"))));
     for witness in [false, true] {

@@ -13,6 +13,7 @@ use twox_hash::XxHash3_64;
 
 use super::Journal;
 use super::files::DataDir;
+use super::index::Index;
 use super::live::{KeyHasher, Live};
 use super::replay::{self, Opened};
 use super::scan::{Item, Stretch};
@@ -21,6 +22,9 @@ use super::witness::{self, About, End, Entry, Found, Standing, Witness};
 
 /// The most that is read of a journal, and of a witness.
 const MOST: u64 = 16 << 20;
+
+/// The most that is replayed where no index says what is live.
+const WITHOUT_INDEX: u64 = 2 << 20;
 
 /// How much is read at once to find the end of a line.
 const BLOCK: usize = 1 << 16;
@@ -126,16 +130,38 @@ fn line_behind(opened: &Opened, mut at: u64) -> Option<u64> {
     None
 }
 
-/// Hands out every live record of a journal that is short enough to be read in passing, in the order of the file.
-pub fn each_live(dir: &DataDir, journal: &Journal, take: &mut dyn FnMut(&[u8])) {
+/// Hands out every live record of a journal that is short enough to be read in passing, in the order of the file. An
+/// index that can be believed says which these are; without one, only a short journal is replayed. `with`: those in whose
+/// texts this cannot stand are left out.
+pub fn each_live(dir: &DataDir, journal: &Journal, with: &str, take: &mut dyn FnMut(&[u8])) {
+    let with = memchr::memmem::Finder::new(with);
+    // An escape may stand for anything.
+    let may_have = |bytes: &[u8]| with.find(bytes).is_some() || memchr::memchr(b'\\', bytes).is_some();
     // What cannot be read is not offered.
-    let _ = try_each_live(dir, journal, take);
+    let _ = try_each_live(dir, journal, &mut |bytes| {
+        if may_have(bytes) {
+            take(bytes);
+        }
+    });
 }
 
 fn try_each_live(dir: &DataDir, journal: &Journal, take: &mut dyn FnMut(&[u8])) -> Option<()> {
     let opened = replay::open_at_once(dir, journal).ok().filter(|opened| opened.len <= MOST)?;
-    let mut live = Live::new(journal);
-    opened.replay(journal, &mut live, false, &mut |_| Ok(())).ok()?;
+    let mut live = match Index::open(dir, journal, &opened, false) {
+        Some(index) => {
+            let rest = index.rest(&opened);
+            let mut live = Live::over(journal, index);
+            opened.add_to(journal, rest, &mut live).ok()?;
+            live
+        }
+        None if opened.len > WITHOUT_INDEX => return None,
+        None => {
+            let mut live = Live::new(journal);
+            opened.replay(journal, &mut live, false, &mut |_| Ok(())).ok()?;
+            live
+        }
+    };
+    live.check().ok()?;
     let handed = opened.each(&live.spans().ok()?, &mut |_, bytes| {
         take(bytes);
         Ok(())

@@ -57,7 +57,7 @@ impl Asked {
             journal: typed.and_then(|matches| one::<journal::Name>(matches, "journal")).map(journal::Name::journal),
             given: given.into_iter().flatten().cloned().collect(),
             escaped: line.before.iter().any(|word| word == "--"),
-            dir: dir.map(|root| DataDir { root, boot: None, clock: None }),
+            dir: dir.map(|root| DataDir { root, boot: env::boot_id(), clock: None }),
             scope,
         }
     }

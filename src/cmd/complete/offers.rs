@@ -75,16 +75,16 @@ impl Offers {
             Offers::Sessions => sessions(dir, asked, &fits),
             Offers::Revisions => told(asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)), &fits),
             Offers::Cases => few(ids(dir, &case::JOURNAL, Which::Live, &fits).iter()),
-            Offers::Facts => told(facts(dir, asked, &fits), &fits),
-            Offers::Entities => of_facts(dir, asked, &|_, entity| vec![entity.to_owned()], &fits),
-            Offers::Keys => of_facts(dir, asked, &|fact, entity| keys(asked, fact, entity), &fits),
+            Offers::Facts => told(facts(dir, (asked, word), &fits), &fits),
+            Offers::Entities => of_facts(dir, (asked, word), &|_, entity| vec![entity.to_owned()], &fits),
+            Offers::Keys => of_facts(dir, (asked, word), &|fact, entity| keys(asked, fact, entity), &fits),
             Offers::EntitiesAndFacts => {
                 let both = |fact: &Fact<'_>, entity: &str| match word {
                     // An id is offered to somebody who has begun to type one.
                     "" => vec![entity.to_owned()],
                     _ => vec![entity.to_owned(), fact.id.to_string()],
                 };
-                of_facts(dir, asked, &both, &fits)
+                of_facts(dir, (asked, word), &both, &fits)
             }
             Offers::Agents => few(agents(dir).iter().map(String::as_str).filter(|agent| fits(agent))),
             Offers::OpenHandoffs => told(open_handoffs(dir, word), &fits),
@@ -143,19 +143,21 @@ fn revisions(_dir: &DataDir, _id: &str) -> Vec<Text> {
 /// What live facts that these eyes see have to offer, each once.
 fn of_facts(
     dir: &DataDir,
-    asked: &Asked,
+    (asked, word): (&Asked, &str),
     of: &dyn Fn(&Fact<'_>, &str) -> Vec<String>,
     fits: &dyn Fn(&str) -> bool,
 ) -> Vec<CompletionCandidate> {
     let mut found = BTreeSet::new();
-    each_fact(dir, asked, &mut |fact, entity| found.extend(of(fact, entity).into_iter().filter(|text| fits(text))));
+    each_fact(dir, asked, word, &mut |fact, entity| {
+        found.extend(of(fact, entity).into_iter().filter(|text| fits(text)))
+    });
     few(found.iter().map(String::as_str))
 }
 
-fn each_fact(dir: &DataDir, asked: &Asked, take: &mut dyn FnMut(&Fact<'_>, &str)) {
+fn each_fact(dir: &DataDir, asked: &Asked, word: &str, take: &mut dyn FnMut(&Fact<'_>, &str)) {
     let Some(scope) = &asked.scope else { return };
     let eyes = Eyes::through(scope.clone());
-    each_live(dir, &fact::JOURNAL, &mut |document| {
+    each_live(dir, &fact::JOURNAL, word, &mut |document| {
         if let Some(fact) = Fact::read(document)
             && let Some(entity) = eyes.see(&fact)
         {
@@ -169,9 +171,9 @@ fn keys(asked: &Asked, fact: &Fact<'_>, entity: &str) -> Vec<String> {
     wanted.then(|| fact.key.to_string()).into_iter().collect()
 }
 
-fn facts(dir: &DataDir, asked: &Asked, fits: &dyn Fn(&str) -> bool) -> Vec<Text> {
+fn facts(dir: &DataDir, (asked, word): (&Asked, &str), fits: &dyn Fn(&str) -> bool) -> Vec<Text> {
     let mut facts = Vec::new();
-    each_fact(dir, asked, &mut |fact, entity| {
+    each_fact(dir, asked, word, &mut |fact, entity| {
         if fits(&fact.id) {
             facts.push((fact.id.to_string(), Some(format!("{entity} {}", fact.key))));
         }
@@ -189,7 +191,7 @@ fn agents(dir: &DataDir) -> BTreeSet<String> {
     for id in ids(dir, &session::JOURNAL, Which::Live, &|id| scope::split(id).0.is_some()).iter() {
         add(scope::split(id).0);
     }
-    each_live(dir, &fact::JOURNAL, &mut |document| {
+    each_live(dir, &fact::JOURNAL, privacy::AGENT_PREFIX, &mut |document| {
         add(Fact::read(document).and_then(|fact| privacy::split(&fact.entity).0.map(str::to_owned)).as_deref());
     });
     each(dir, &trust::JOURNAL, trust::Entry::read, &mut |entry| add(Some(&entry.agent)));
@@ -225,5 +227,5 @@ fn trusted_keys(dir: &DataDir, word: &str) -> Vec<Text> {
 }
 
 fn each<T>(dir: &DataDir, journal: &Journal, read: fn(&[u8]) -> Option<T>, take: &mut dyn FnMut(T)) {
-    each_live(dir, journal, &mut |line| read(line).into_iter().for_each(&mut *take));
+    each_live(dir, journal, "", &mut |line| read(line).into_iter().for_each(&mut *take));
 }
