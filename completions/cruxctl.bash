@@ -6,7 +6,7 @@ _cruxctl() {
     COMPREPLY=()
     while IFS= read -r line; do
         COMPREPLY+=("${line:1}")
-        [[ $line == +* ]] && compopt -o nospace
+        [[ $line == +* ]] && compopt -o nospace 2> /dev/null
     done < <(
         _CRUXCTL_COMPLETE=bash command cruxctl -- \
             "${COMP_LINE:0:COMP_POINT}" "${COMP_LINE:COMP_POINT}" "$COMP_WORDBREAKS" 2> /dev/null

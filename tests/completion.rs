@@ -43,7 +43,8 @@ impl World {
         let count = line.len().to_string();
         let args = match shell {
             "bash" => vec!["--", word, "", BREAKS],
-            _ => [&["--", word, &count, "cruxctl"], before].concat(),
+            "zsh" => [&["--", word, &count, "cruxctl"], before].concat(),
+            _ => [&["--", word, "cruxctl"], before].concat(),
         };
         Answer::from(self.command(&args).env("_CRUXCTL_COMPLETE", shell).output().unwrap())
     }
@@ -235,7 +236,7 @@ fn what_is_typed_on_the_line_decides_whose_ids_are_offered() {
     assert!(world.offered(&["session", "get", "--agent", "a::b", "m"]).is_empty());
     assert!(world.offered(&["session", "get", "--agent", "alice", "--all-agents", "m"]).is_empty());
     let of = |name, value: &str| {
-        let mut command = world.command(&["--", "", "3", "cruxctl", "session", "get"]);
+        let mut command = world.command(&["--", "", "cruxctl", "session", "get"]);
         let answer = command.env("_CRUXCTL_COMPLETE", "fish").env(name, value).output().unwrap();
         Answer::from(answer).ends(0).text()
     };
@@ -501,8 +502,7 @@ fn nothing_is_said_written_or_waited_for_whatever_is_wrong() {
     // Nobody to hear it, and nothing that a script hands over.
     let world = with_sessions(&["a"]);
     for line in ["> /dev/full", ">&-", "| true"] {
-        let answer =
-            world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- '' 3 cruxctl session get {line}")).ends(0);
+        let answer = world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- '' cruxctl session get {line}")).ends(0);
         assert_eq!(answer.stderr, "", "{line}");
     }
     for args in [&["--"][..], &["--", ""], &["--", "", ""], &["--", "", "9", ""], &["--", "\u{1b}", "1", "--"]] {

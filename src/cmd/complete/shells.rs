@@ -14,8 +14,8 @@ pub enum Shell {
     /// zsh hands over the word at the cursor, how many words are in front of it, these and those behind it, all quoted,
     /// and takes plain words.
     Zsh,
-    /// fish hands over the word at the cursor, quoted, how many words are in front of it, and all words, and takes plain
-    /// words.
+    /// fish hands over the word at the cursor, quoted, and the words in front of it, and takes plain words. It does not
+    /// tell a completion what is behind the cursor.
     Fish,
 }
 
@@ -51,12 +51,7 @@ impl Shell {
                 let (before, after) = words.split_at_checked(count.parse().ok()?)?;
                 Line::of(before.to_vec(), word, after.to_vec(), Quoting::Posix)
             }
-            (Shell::Fish, [word, count, words @ ..]) => {
-                let (before, after) = words.split_at_checked(count.parse().ok()?)?;
-                // All words: the one at the cursor is the first behind it, unless nothing is typed of it.
-                let after = after.get(usize::from(!word.is_empty())..).unwrap_or_default();
-                Line::of(before.to_vec(), word, after.to_vec(), Quoting::Fish)
-            }
+            (Shell::Fish, [word, before @ ..]) => Line::of(before.to_vec(), word, Vec::new(), Quoting::Fish),
             _ => return None,
         };
         Some(line).filter(|line| !line.before.is_empty())
