@@ -32,7 +32,12 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ),
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
+    (COMPLETES, "set by the completion scripts alone: the shell for which a line is completed"),
 ];
+
+/// By which a completion script asks what a line may go on with. The name that others use, COMPLETE, may stand in
+/// somebody's environment for another reason.
+const COMPLETES: &str = "_CRUXCTL_COMPLETE";
 
 /// The process's surroundings, read once.
 #[derive(Clone, Debug)]
@@ -79,6 +84,12 @@ impl Env {
 #[must_use]
 pub fn var(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
+/// The shell whose script asks what a line may go on with, if one does.
+#[must_use]
+pub fn completes() -> Option<String> {
+    var(COMPLETES)
 }
 
 /// A variable's bytes as they are; an empty one is there, and empty.

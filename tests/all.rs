@@ -6,6 +6,7 @@
 mod case_index;
 mod cases;
 mod compat;
+mod completion;
 mod concurrency;
 mod crash;
 mod damage;

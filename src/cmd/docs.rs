@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, case, doctor, examples, fact, handoff, journal, session};
+use super::{Cli, Context, case, complete, doctor, examples, fact, handoff, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::handoff::STRICTER;
@@ -77,8 +77,15 @@ fn broken(line: &str) -> String {
 
 /// Prints a shell's completion script.
 pub fn completions(context: &mut Context, args: &CompletionsArgs) -> anyhow::Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut tree(), "cruxctl", &mut script);
+    let script = match complete::shells::Shell::named(&args.shell.to_string()) {
+        Some(shell) => shell.script().into(),
+        // These complete what the command tree knows.
+        None => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut tree(), "cruxctl", &mut script);
+            script
+        }
+    };
     Ok(context.printer.raw(&script)?)
 }
 

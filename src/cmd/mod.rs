@@ -3,6 +3,7 @@
 //! One file a noun. The doc comments on the arguments are the help and the manual.
 
 pub mod case;
+pub mod complete;
 pub mod docs;
 pub mod doctor;
 pub mod examples;
@@ -20,6 +21,7 @@ use chrono::{DateTime, Datelike, TimeDelta, Utc};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
+use self::complete::Offers;
 use crate::env::{self, Env};
 use crate::error::{Code, Error, Result, worse};
 use crate::journal::append::Appended;
@@ -54,7 +56,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub data_dir: Option<PathBuf>,
     /// Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]
-    #[arg(long, global = true, value_name = "AGENT")]
+    #[arg(long, global = true, value_name = "AGENT", add = Offers::Agents)]
     pub agent: Option<String>,
     /// How the answer is written [default: table on a terminal, plain in a pipe]
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
@@ -369,6 +371,15 @@ pub fn plural(count: u64, noun: &str) -> String {
 
 /// Runs one command line. `stdout_closed`: standard output was closed when the process began.
 pub fn run(argv: Vec<OsString>, stdout_closed: bool) -> u8 {
+    if let Some(shell) = env::completes()
+        && let [_, dashes, typed @ ..] = &argv[..]
+        && dashes == "--"
+    {
+        let mut printer = Printer::new(Settings { stdout_closed, ..Settings::default() });
+        // Whatever goes wrong, somebody is in the middle of a line.
+        let _ = printer.raw(complete::answer(&shell, typed).as_bytes()).and_then(|()| printer.flush());
+        return 0;
+    }
     let cli = match parse_noun(&argv).map_or_else(|| Cli::try_parse_from(&argv), Ok) {
         Ok(cli) => cli,
         // Only help needs the examples.

@@ -4,11 +4,12 @@
 //! against it; [`split`] tells records from wreckage in a line that is not simply one record; [`scan`] streams a file
 //! through both; [`finding`] names what can be wrong. [`files`] knows where things lie and whose they are, and [`anchor`]
 //! ties a file that is kept beside a journal to it; [`lock`] keeps writers apart; [`mod@append`] writes; [`mod@replay`]
-//! reads a journal for a verb, on two threads ([`parallel`]) where it is long, and [`history`] what it has about one id; [`index`] keeps where live records lie,
-//! [`segments`] what a store makes of them, [`witness`] what the journal had, and [`audit`] holds the journal against it;
-//! [`table`] is a journal's live records as a verb sees them; [`check`], [`repair`] and [`compact`] are the operator's;
-//! [`replace`] and [`quarantine`] see to it that no byte is destroyed. [`follow`] goes along with a journal that others
-//! write; [`place`] is what the machine says of the directory.
+//! reads a journal for a verb, on two threads ([`parallel`]) where it is long, and [`history`] what it has about one id;
+//! [`index`] keeps where live records lie, [`segments`] what a store makes of them, [`witness`] what the journal had, and
+//! [`audit`] holds the journal against it;
+//! [`table`] is a journal's live records as a verb sees them, and [`ids`] their ids for somebody who is typing one;
+//! [`check`], [`repair`] and [`compact`] are the operator's; [`replace`] and [`quarantine`] see to it that no byte is
+//! destroyed. [`follow`] goes along with a journal that others write; [`place`] is what the machine says of the directory.
 
 pub mod anchor;
 pub mod append;
@@ -19,6 +20,7 @@ pub mod files;
 pub mod finding;
 pub mod follow;
 pub mod history;
+pub mod ids;
 pub mod index;
 pub mod json;
 pub mod live;

@@ -104,16 +104,24 @@ pub fn open_locked(dir: &DataDir, journal: &Journal, _lock: &Lock) -> Result<Ope
     open_as(dir, journal, true)
 }
 
-fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
+/// Opens a journal as it is at this moment, whoever writes to it: nobody is waited for.
+pub fn open_at_once(dir: &DataDir, journal: &Journal) -> Result<Opened> {
     let path = dir.journal(journal);
     let Some(file) = files::open_read(&path)? else {
         return Ok(Opened { path, file: None, len: 0, mtime: (0, 0), being_written: None });
     };
+    let data = files::metadata(&file, &path)?;
+    let mtime = (data.mtime(), data.mtime_nsec());
+    Ok(Opened { path, file: Some(file), len: data.len(), mtime, being_written: None })
+}
+
+fn open_as(dir: &DataDir, journal: &Journal, holding: bool) -> Result<Opened> {
+    let opened = open_at_once(dir, journal)?;
+    let Opened { path, file: Some(file), mut len, mut mtime, .. } = opened else { return Ok(opened) };
     let look = || -> Result<(u64, (i64, i64))> {
         let data = files::metadata(&file, &path)?;
         Ok((data.len(), (data.mtime(), data.mtime_nsec())))
     };
-    let (mut len, mut mtime) = look()?;
     let mut being_written = false;
     for looks in 0..LOOKS_AT_A_WRITER {
         if !files::ends_open_at(&file, &path, len)? {

@@ -31,6 +31,7 @@ use super::index;
 use super::lock::Lock;
 use super::replay::{self, Opened};
 use super::scan::{Bytes, Item, Stretch};
+use super::shape::Event;
 use super::split::event_ids;
 use super::stamp::Stamp;
 use crate::error::{Error, Result};
@@ -96,6 +97,14 @@ pub enum About {
     Unreadable,
 }
 
+impl About {
+    /// What an event has to do with its ids.
+    #[must_use]
+    pub fn of(event: &Event<'_>) -> About {
+        if event.op.name == "delete" { About::Delete } else { About::Record }
+    }
+}
+
 /// What is kept of one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'b> {
@@ -140,8 +149,7 @@ impl Encoder {
         match item {
             Item::Record(record) => {
                 self.time = Stamp::of(record);
-                let about = if record.event.op.name == "delete" { About::Delete } else { About::Record };
-                event_ids(record.event, &mut |id| self.name(about, id));
+                event_ids(record.event, &mut |id| self.name(About::of(record.event), id));
             }
             Item::Finding(finding, Bytes::Unreadable) => {
                 finding.ids.iter().for_each(|id| self.name(About::Unreadable, id));
@@ -394,7 +402,7 @@ pub struct End {
     pub lines: u64,
     tail: u64,
     /// Where its last whole block ends in the witness.
-    len: u64,
+    pub len: u64,
     /// Whether what lies behind that was a whole block once.
     damaged: bool,
 }
@@ -518,7 +526,8 @@ impl Witness {
         Ok(end)
     }
 
-    fn last_block(&self) -> io::Result<Option<End>> {
+    /// How far it goes, where its last block is whole: at the price of one look.
+    pub fn last_block(&self) -> io::Result<Option<End>> {
         let mut tail = [0; BLOCK_TAIL];
         if self.len < (HEADER + BLOCK_HEAD + BLOCK_TAIL) as u64 {
             return Ok(None);
@@ -533,6 +542,20 @@ impl Witness {
         let Some(head) = Head::from_bytes(&bytes) else { return Ok(None) };
         let lines = each(&bytes[BLOCK_HEAD..whole - BLOCK_TAIL], head.from, head.lines, &mut |_| ()).1;
         Ok(Some(End { to: head.to, lines, tail: head.tail, len: self.len, damaged: false }))
+    }
+
+    /// Hands out the entries in front of an end that lie in its last `most` bytes, in their order.
+    pub fn each_of_last(&self, end: End, most: u64, take: &mut dyn FnMut(Entry<'_>)) -> io::Result<()> {
+        let mut window = Window::new(&self.file, end.len);
+        let mut from = end.len.saturating_sub(most).max(HEADER as u64);
+        while let Some((at, head)) = next_block(&mut window, from)? {
+            let whole = block_len(head.len);
+            let bytes = window.exact(at, whole)?.unwrap_or_default();
+            let entries = bytes.get(BLOCK_HEAD..whole - BLOCK_TAIL).unwrap_or_default();
+            each(entries, head.from, head.lines + 1, take);
+            from = at + whole as u64;
+        }
+        Ok(())
     }
 
     /// Bytes behind its end that were never finished.

@@ -21,7 +21,7 @@ use rustix::event::{PollFd, PollFlags};
 use crate::error::{Code, Error, Result, plain};
 pub use hints::{Carried, quoted};
 pub use progress::Progress;
-pub use safe::{for_plain, for_terminal};
+pub use safe::{for_plain, for_terminal, is_plain};
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -10,6 +10,13 @@ pub(super) fn acts(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
+/// Whether a text is what it looks like: it has nothing in it that a terminal would act on.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    // Most texts are ASCII, and told at once.
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.chars().any(acts)
+}
+
 fn escape(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::reuse::Counts;
 use crate::cmd::Context;
+use crate::cmd::complete::Offers;
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
 use crate::journal::table::Table;
@@ -14,6 +15,7 @@ use crate::store::case::{self, Case, JOURNAL};
 #[derive(Args, Debug)]
 pub struct One {
     /// The case's id
+    #[arg(add = Offers::Cases)]
     pub id: String,
 }
 

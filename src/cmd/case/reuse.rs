@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use clap::Args;
 
 use super::one;
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, plural};
 use crate::error::{Error, Result};
 use crate::journal::append;
@@ -17,7 +18,7 @@ use crate::store::reuse::{self, JOURNAL};
 #[derive(Args, Debug)]
 pub struct Reuse {
     /// The cases' ids
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required = true, add = Offers::Cases)]
     pub ids: Vec<String>,
     /// Say what would be done and do nothing
     #[arg(long)]

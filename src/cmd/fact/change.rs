@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::store::check_validity;
 use super::view::{Eyes, current, find};
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, coming_moment, moment};
 use crate::error::{Code, Error, Result};
 use crate::journal::live::{IdKey, Row};
@@ -20,6 +21,7 @@ use crate::store::fact::{JOURNAL, events, privacy, rules};
 #[derive(Args, Debug)]
 pub struct One {
     /// The fact's id
+    #[arg(add = Offers::Facts)]
     pub id: String,
     /// A private fact too, whoever it belongs to
     #[arg(long)]
@@ -53,7 +55,7 @@ pub struct Supersede {
 #[group(required = true, multiple = false)]
 pub struct Place {
     /// The fact that takes its place
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = Offers::Facts)]
     pub by: Option<String>,
     /// None takes its place any more
     #[arg(long)]

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::view::{Eyes, current, find};
 use crate::cmd::Context;
+use crate::cmd::complete::Offers;
 use crate::error::{Code, Error, Result};
 use crate::journal::live::IdKey;
 use crate::journal::table::Table;
@@ -20,10 +21,10 @@ use crate::store::scope::Scope;
 #[derive(Args, Debug)]
 pub struct History {
     /// The entity; or the id of one of the versions
-    #[arg(value_name = "ENTITY|ID")]
+    #[arg(value_name = "ENTITY|ID", add = Offers::EntitiesAndFacts)]
     pub what: String,
     /// The key, with an entity
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", add = Offers::Keys)]
     pub key: Option<String>,
     /// The tenant, with an entity
     #[arg(long, value_name = "TENANT", requires = "key", default_value = DEFAULT_TENANT)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use clap::Args;
 
 use super::view::Eyes;
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, plural};
 use crate::error::Result;
 use crate::journal::live::{IdKey, Row};
@@ -19,13 +20,13 @@ pub struct Filter {
     #[arg(long, value_name = "TENANT")]
     pub tenant: Option<String>,
     /// Only facts about this entity
-    #[arg(long, value_name = "ENTITY")]
+    #[arg(long, value_name = "ENTITY", add = Offers::Entities)]
     pub entity: Option<String>,
     /// Only facts whose entity begins with this
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", add = Offers::Entities)]
     pub prefix: Option<String>,
     /// Only facts with this key
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", add = Offers::Keys)]
     pub key: Option<String>,
     /// Private facts too, whoever they belong to, under their stored entities
     #[arg(long)]

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::view::{COLUMNS, Eyes, cells, current, find};
 use crate::cmd::Context;
+use crate::cmd::complete::Offers;
 use crate::error::Result;
 use crate::render::Value;
 use crate::store::fact::JOURNAL;
@@ -13,6 +14,7 @@ use crate::store::fact::current::stamps;
 #[derive(Args, Debug)]
 pub struct Show {
     /// The fact's id
+    #[arg(add = Offers::Facts)]
     pub id: String,
     /// A private fact too, whoever it belongs to
     #[arg(long)]

@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::view::Eyes;
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, coming_moment, input, moment};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -23,10 +24,10 @@ use crate::store::scope::Scope;
 #[derive(Args, Debug)]
 pub struct Store {
     /// What it is about
-    #[arg(long, value_name = "TEXT", requires = "key", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", requires = "key", allow_hyphen_values = true, add = Offers::Entities)]
     pub entity: Option<String>,
     /// Which of the entity's facts
-    #[arg(long, value_name = "TEXT", requires = "entity", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", requires = "entity", allow_hyphen_values = true, add = Offers::Keys)]
     pub key: Option<String>,
     /// What is known
     #[arg(long, value_name = "TEXT", requires = "entity", allow_hyphen_values = true)]

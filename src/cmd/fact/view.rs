@@ -22,10 +22,13 @@ pub(in crate::cmd) struct Eyes {
 
 impl Eyes {
     pub(in crate::cmd) fn of(context: &Context, all_agents: bool) -> Result<Eyes> {
+        Ok(Eyes::through(context.scope(all_agents)?))
+    }
+
+    pub(in crate::cmd) fn through(scope: Scope) -> Eyes {
         let always = env::var("CORECRUXD_ALWAYS_PRIVATE_PREFIXES");
         let shared = env::var("CORECRUXD_SHARE_PREFIXES_OVERRIDE");
-        let privacy = Privacy::of(always.as_deref(), shared.as_deref());
-        Ok(Eyes { scope: context.scope(all_agents)?, privacy })
+        Eyes { scope, privacy: Privacy::of(always.as_deref(), shared.as_deref()) }
     }
 
     pub(in crate::cmd) fn is_private(&self, fact: &Fact<'_>) -> bool {

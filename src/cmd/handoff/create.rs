@@ -9,6 +9,7 @@ use clap::Args;
 use super::bundle;
 use super::keys::{self, Minting};
 use super::observe::{Observed, observe};
+use crate::cmd::complete::Offers;
 use crate::cmd::session::view;
 use crate::cmd::{Context, input, plural};
 use crate::env;
@@ -35,10 +36,10 @@ const LONGEST_TTL: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 #[derive(Args, Debug)]
 pub struct Create {
     /// The session's id
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = Offers::Sessions)]
     pub session: String,
     /// Only this agent may take it
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", add = Offers::Agents)]
     pub target: Option<String>,
     /// What the receiver is to know
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::lock::Lock;
@@ -24,7 +25,7 @@ pub struct List {
 #[derive(Args, Debug)]
 pub struct Abandon {
     /// The handoff's content hash, or its own id
-    #[arg(value_name = "HASH|ID")]
+    #[arg(value_name = "HASH|ID", add = Offers::OpenHandoffs)]
     pub which: String,
     /// Say what would be done and do nothing
     #[arg(long)]

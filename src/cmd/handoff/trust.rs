@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::keys::public_key;
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::handoff::signature::PublicKey;
@@ -40,6 +41,7 @@ pub enum Verb {
 #[derive(Args, Debug)]
 pub struct Add {
     /// Whose key it is
+    #[arg(add = Offers::Agents)]
     pub agent: String,
     /// The public key's file
     #[arg(value_name = "KEY.pub", value_hint = clap::ValueHint::FilePath)]
@@ -53,7 +55,7 @@ pub struct Add {
 #[derive(Args, Debug)]
 pub struct Remove {
     /// A key's id, or an agent
-    #[arg(value_name = "KEY_ID|AGENT")]
+    #[arg(value_name = "KEY_ID|AGENT", add = Offers::TrustedKeys)]
     pub which: String,
     /// Say what would be done and do nothing
     #[arg(long)]
@@ -134,7 +136,7 @@ fn entries(context: &mut Context, table: &mut Table) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn key_id(entry: &Entry) -> String {
+pub(in crate::cmd) fn key_id(entry: &Entry) -> String {
     PublicKey::from_hex(&entry.public_key).map(|key| key.key_id()).unwrap_or_default()
 }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::{Name, chosen};
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, moment};
 use crate::error::{Code, Error, Result};
 use crate::journal::follow::{Change, Follower};
@@ -25,7 +26,7 @@ pub struct Log {
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journals: Vec<Name>,
     /// Only events that name this id, as it is stored
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = Offers::Recorded)]
     pub id: Option<String>,
     /// Only events of these ops, for example store,delete
     #[arg(long, value_name = "OP", value_delimiter = ',')]

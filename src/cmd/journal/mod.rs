@@ -105,7 +105,9 @@ pub enum Name {
 }
 
 impl Name {
-    fn journal(self) -> &'static Journal {
+    /// The journal of this name.
+    #[must_use]
+    pub fn journal(self) -> &'static Journal {
         match self {
             Name::Sessions => &session::JOURNAL,
             Name::Cases => &case::JOURNAL,

@@ -4,6 +4,7 @@ use clap::{ArgGroup, Args};
 
 use super::Name;
 use crate::cmd::Context;
+use crate::cmd::complete::Offers;
 use crate::error::{Code, Error, Result};
 use crate::journal::audit;
 use crate::journal::scan::{Item, Stretch};
@@ -26,7 +27,7 @@ pub struct Show {
     #[arg(long, value_name = "BYTE")]
     pub offset: Option<u64>,
     /// Every line with a record about this id, as it is stored
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = Offers::Recorded)]
     pub id: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::One;
 use super::version::{never, walk};
 use super::view::command;
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::table::rewritten;
@@ -22,10 +23,10 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub one: One,
     /// The version before, as `session history` counts them [default: the one in front of the other]
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", add = Offers::Revisions)]
     pub before: Option<u64>,
     /// The version afterwards [default: the last one]
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", add = Offers::Revisions)]
     pub after: Option<u64>,
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, moment, plural};
 use crate::error::Result;
 use crate::journal::Span;
@@ -35,7 +36,7 @@ pub struct List {
     #[arg(long)]
     pub all: bool,
     /// Only ids that begin with this
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", add = Offers::Sessions)]
     pub prefix: Option<String>,
     /// Only sessions updated since this RFC 3339 time, or within this time span (2h)
     #[arg(long, value_name = "TIME")]

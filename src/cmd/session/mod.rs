@@ -14,6 +14,7 @@ pub mod view;
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::complete::Offers;
 use crate::error::Result;
 
 /// Arguments of `cruxctl session`.
@@ -76,6 +77,7 @@ pub enum Verb {
 #[derive(Args, Debug)]
 pub struct One {
     /// The session's id
+    #[arg(add = Offers::Sessions)]
     pub id: String,
     /// Take the id as it is stored, whatever agent it belongs to
     #[arg(long)]

@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::One;
 use super::view::{absent, command};
+use crate::cmd::complete::Offers;
 use crate::cmd::{Context, moment, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::audit;
@@ -21,7 +22,7 @@ use crate::store::session::{JOURNAL, Session, Version};
 #[group(skip)]
 pub struct When {
     /// The version with this number, as `session history` counts them
-    #[arg(long, value_name = "N", conflicts_with = "at")]
+    #[arg(long, value_name = "N", conflicts_with = "at", add = Offers::Revisions)]
     pub rev: Option<u64>,
     /// The version that was there at this RFC 3339 time, or this time span ago (2h)
     #[arg(long, value_name = "TIME")]

@@ -1,0 +1,120 @@
+//! What the words of a line say about what is asked for: which directory, whose eyes, which session.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, CommandFactory};
+
+use super::line::Line;
+use crate::cmd::{Cli, input, journal};
+use crate::env;
+use crate::journal::Journal;
+use crate::journal::files::DataDir;
+use crate::store::scope::Scope;
+
+/// What is known when a word is completed.
+#[derive(Debug)]
+pub struct Asked {
+    /// The data directory, if one can be told.
+    pub dir: Option<DataDir>,
+    /// Through whose eyes; `None` where nobody can look: an agent that is none, or a contradiction.
+    pub scope: Option<Scope>,
+    /// The id of the session that was typed before, as it is stored.
+    pub session: Option<String>,
+    /// The entity that was typed before, as it was typed.
+    pub entity: Option<String>,
+    /// The journal that was typed before.
+    pub journal: Option<&'static Journal>,
+    /// Values that were typed before for the argument that takes several.
+    pub given: Vec<String>,
+    /// Whether what begins with a dash is no option any more.
+    pub escaped: bool,
+}
+
+impl Asked {
+    /// Reads a line. Whatever is wrong with it is passed over: somebody is in the middle of it.
+    #[must_use]
+    pub fn of(line: &Line) -> Asked {
+        let before = parsed(line.before.clone());
+        // What is typed behind the cursor says which directory and whose eyes as well. Something must be at the cursor,
+        // or an option in front of it would lack its value.
+        let whole = if line.after.is_empty() {
+            before.clone()
+        } else {
+            let word = if line.word.text.is_empty() { "-" } else { &line.word.text };
+            parsed([&line.before[..], &[word.to_owned()], &line.after].concat())
+        };
+        let (typed, whole) = (before.as_ref().and_then(innermost), whole.as_ref().and_then(innermost));
+        let text = |name| typed.and_then(|matches| one::<String>(matches, name));
+        let agent = whole.and_then(|matches| one::<String>(matches, "agent"));
+        let all_agents = whole.and_then(|matches| one::<bool>(matches, "all_agents")).unwrap_or(false);
+        let dir = whole.and_then(|matches| one::<PathBuf>(matches, "data_dir")).map(expanded);
+        let dir = dir.or_else(|| env::data_dir().map(|(dir, _)| dir));
+        let scope = scope(agent, all_agents);
+        let id = text("id").or_else(|| text("session"));
+        let given = typed.and_then(|matches| matches.try_get_many::<String>("ids").ok().flatten());
+        Asked {
+            session: id.zip(scope.as_ref()).map(|(id, scope)| scope.stored(&id).into_owned()),
+            entity: text("entity").or_else(|| text("what")),
+            journal: typed.and_then(|matches| ["journal", "journals"].iter().find_map(|name| first(matches, name))),
+            given: given.into_iter().flatten().cloned().collect(),
+            escaped: line.before.iter().any(|word| word == "--"),
+            dir: dir.map(|root| DataDir { root, boot: env::boot_id(), clock: None }),
+            scope,
+        }
+    }
+}
+
+/// The arguments on a line, as far as they are there.
+fn parsed(words: Vec<String>) -> Option<ArgMatches> {
+    Cli::command().ignore_errors(true).try_get_matches_from(words).ok()
+}
+
+/// The arguments of the verb.
+fn innermost(matches: &ArgMatches) -> Option<&ArgMatches> {
+    match matches.subcommand() {
+        Some((_, inner)) => innermost(inner),
+        None => Some(matches),
+    }
+}
+
+fn one<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Option<T> {
+    matches.try_get_one::<T>(name).ok().flatten().cloned()
+}
+
+/// The first journal that was typed.
+fn first(matches: &ArgMatches, name: &str) -> Option<&'static Journal> {
+    matches.try_get_many::<journal::Name>(name).ok().flatten()?.next().map(|name| name.journal())
+}
+
+fn scope(typed_agent: Option<String>, all_agents: bool) -> Option<Scope> {
+    match (all_agents, typed_agent) {
+        (true, Some(_)) => None,
+        (true, None) => Some(Scope::All),
+        (false, typed) => match typed.or_else(|| env::var("CRUXCTL_AGENT")) {
+            Some(agent) => input::check_agent(&agent).is_ok().then_some(Scope::Agent(agent)),
+            None => Some(Scope::Unscoped),
+        },
+    }
+}
+
+/// A path in which the shell would expand a home directory or variables that the environment has.
+fn expanded(path: PathBuf) -> PathBuf {
+    let Some(text) = path.to_str() else { return path };
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    if let Some(rest) = out.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        && let Some(home) = env::var("HOME")
+    {
+        out = home + rest;
+    }
+    for part in parts {
+        let braced = part.strip_prefix('{').and_then(|part| part.split_once('}'));
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+        let (name, rest) = braced.unwrap_or_else(|| part.split_at(end));
+        match env::var(name).filter(|_| !name.is_empty()) {
+            Some(value) => out.extend([&*value, rest]),
+            None => out.extend(["$", part]),
+        }
+    }
+    out.into()
+}
