@@ -227,6 +227,8 @@ fn groups(path: &str) -> &'static [Group] {
         "cruxctl handoff trust add" | "cruxctl handoff trust remove" => handoff::trust::CHANGED,
         "cruxctl journal check" => journal::check::CHECKED,
         "cruxctl journal repair" => journal::repair::PLANNED,
+        "cruxctl journal stat" => journal::stat::COUNTED,
+        "cruxctl journal map" => journal::map::DRAWN,
         "cruxctl journal compact" => journal::compact::COMPACTED,
         _ => &[],
     }
