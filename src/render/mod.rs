@@ -6,6 +6,7 @@
 
 mod hints;
 mod json;
+pub mod page;
 mod plot;
 mod progress;
 mod safe;
