@@ -20,6 +20,7 @@ mod journal_verbs;
 mod law;
 mod output;
 mod parallel;
+mod pictures;
 mod pipes;
 mod reuse;
 mod sessions;

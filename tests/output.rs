@@ -48,6 +48,9 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal show sessions --id one", "", "line"),
     ("journal compact cases", "", "journal"),
     ("journal export sessions", "", "id"),
+    ("journal stat", "", "id"),
+    ("journal map", "", ""),
+    ("journal report --html page", "", "path"),
 ];
 
 /// Verbs whose answer is a file's text, whatever the format, or ids that are others each time.
@@ -305,7 +308,7 @@ fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
             assert_eq!(state, fields["state"]);
             continue;
         }
-        let kinds = ["finding", "journal", "edit"];
+        let kinds = ["finding", "journal", "edit", "class", "stretch", "id", "cell", "damage"];
         let lines = plain.lines().map(|line| {
             let mut cells: Vec<String> = line.split('\t').map(unplain).collect();
             // Where there are several kinds of rows, the first cell says which one it is.

@@ -75,21 +75,15 @@ fn none_of_ours(context: &Context, path: &Path) -> Result<()> {
 
 fn page<'s>(context: &Context, surveys: &'s Surveys) -> Page<'s> {
     let sections: Vec<Section<'_>> = surveys.all.iter().map(|survey| section(context, survey)).collect();
-    let bad = !surveys.failed.is_empty() || sections.iter().any(|section| section.mood == Mood::Bad);
-    let odd = sections.iter().any(|section| section.mood == Mood::Odd);
+    let unread = (!surveys.failed.is_empty()).then_some(Mood::Bad);
+    let mood = sections.iter().map(|section| section.mood).chain(unread).max().unwrap_or_default();
     Page {
         dir: context.dir.root.display().to_string(),
         made_at: context.env.now_text(),
         made_by: concat!("cruxctl ", env!("CARGO_PKG_VERSION")),
         verdict: surveys.verdict(),
         daemon: surveys.for_the_daemon(),
-        mood: if bad {
-            Mood::Bad
-        } else if odd {
-            Mood::Odd
-        } else {
-            Mood::Good
-        },
+        mood,
         next: surveys.next(context),
         unread: surveys
             .failed
@@ -112,7 +106,8 @@ fn section<'s>(context: &Context, survey: &'s Survey) -> Section<'s> {
         mood: match summary.severity() {
             Some(Severity::Damage) => Mood::Bad,
             Some(Severity::Daemon | Severity::Foreign) => Mood::Odd,
-            None => Mood::Good,
+            None if summary.exists => Mood::Good,
+            None => Mood::Empty,
         },
         figures: named(journals, stat::journal(survey)),
         parts: pictures::parts(&survey.cells),

@@ -37,11 +37,13 @@ pub struct Page<'a> {
     pub sections: Vec<Section<'a>>,
 }
 
-/// How bad it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How bad it is; what is worse comes later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mood {
-    /// Nothing is wrong.
+    /// There is nothing.
     #[default]
+    Empty,
+    /// Nothing is wrong.
     Good,
     /// All can be read here, but not by everybody.
     Odd,
@@ -105,6 +107,7 @@ impl Mood {
     /// The class of what is shown of it, and a sign for those who see no colours.
     fn shown(self) -> (&'static str, &'static str) {
         match self {
+            Mood::Empty => ("none", "○"),
             Mood::Good => ("good", "✓"),
             Mood::Odd => ("odd", "!"),
             Mood::Bad => ("bad", "✕"),

@@ -6,14 +6,14 @@ use crate::render::{Value, safe};
 /// How many characters of an id a page shows.
 const LONG: usize = 120;
 
-/// The figures that stand in front: their names, what they are called, and whether they are bytes.
+/// The figures that stand in front, and what they are called.
 const CARDS: [(&str, &str); 6] = [
     ("bytes", "Size"),
     ("live", "Live ids"),
     ("records", "Records"),
     ("dead_share", "Dead"),
     ("damaged_bytes", "Damaged"),
-    ("saved_bytes", "A compaction saves"),
+    ("saved_bytes", "Compaction saves"),
 ];
 
 /// The kinds of bytes, in the order of the key: class, the figure, and what it is called.
@@ -139,8 +139,9 @@ impl Section<'_> {
     /// A table of rows, all of whose cells are figures.
     fn table(&self, out: &mut String, of: &str, caption: &str, columns: &[(&str, &str)], rows: &[Row<'_>]) {
         out.push_str(&format!("<table><caption>{caption}</caption><thead><tr>"));
-        for (index, (_, label)) in columns.iter().enumerate() {
-            out.push_str(&format!("<th scope=\"col\"{}>{label}</th>", if index > 0 { " class=\"n\"" } else { "" }));
+        for (name, label) in columns {
+            let number = rows.iter().any(|row| matches!(figure(row, name), Some((_, Value::Count(_)))));
+            out.push_str(&format!("<th scope=\"col\"{}>{label}</th>", if number { " class=\"n\"" } else { "" }));
         }
         out.push_str("</tr></thead><tbody>\n");
         for (at, row) in rows.iter().enumerate() {
@@ -148,9 +149,10 @@ impl Section<'_> {
             for (index, (name, _)) in columns.iter().enumerate() {
                 let Some((_, value)) = figure(row, name) else { continue };
                 let cell = data(&self.id(&format!("{of}.{at}.{name}")), value, &shown(value));
-                match index {
-                    0 => out.push_str(&format!("<th scope=\"row\">{cell}</th>")),
-                    _ => out.push_str(&format!("<td class=\"n\">{cell}</td>")),
+                match (index, value) {
+                    (0, _) => out.push_str(&format!("<th scope=\"row\">{cell}</th>")),
+                    (_, Value::Count(_)) => out.push_str(&format!("<td class=\"n\">{cell}</td>")),
+                    _ => out.push_str(&format!("<td>{cell}</td>")),
                 }
             }
             out.push_str("</tr>\n");
@@ -165,8 +167,8 @@ impl Section<'_> {
         let of = |row: &Row<'_>, name: &str| figure(row, name).map_or(0, |(_, value)| count(value));
         let most = self.biggest.iter().map(|row| of(row, "bytes")).max().unwrap_or(0);
         out.push_str(
-            "<h3>What takes the most</h3>\n<div class=\"wide\"><table><caption>Ids by the bytes of their records; dark: the \
-             live one</caption><thead><tr><th scope=\"col\">Id</th><th scope=\"col\"><span \
+            "<h3>What takes the most</h3>\n<div class=\"wide\"><table><caption>Ids by the bytes of all of their records; \
+             strong: the live one</caption><thead><tr><th scope=\"col\">Id</th><th scope=\"col\"><span \
              aria-hidden=\"true\"></span></th><th scope=\"col\" class=\"n\">Bytes</th><th scope=\"col\" class=\"n\">Live \
              bytes</th><th scope=\"col\" class=\"n\">Records</th><th scope=\"col\">Live</th></tr></thead><tbody>\n",
         );

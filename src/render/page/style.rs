@@ -22,7 +22,7 @@ h3{margin:2rem 0 .5rem;font-size:1rem}
 .verdict{border-radius:.6rem;padding:.8rem 1rem;border-left:.35rem solid}
 .verdict p{margin:.1rem 0}.verdict p+p{color:var(--ink)}
 .sign{display:inline-block;width:1.4em;font-weight:700}
-.good{color:var(--good)}.odd{color:var(--odd)}.bad{color:var(--bad)}
+.none{color:var(--dim)}.badge.none,.verdict.none{background:var(--code)}.good{color:var(--good)}.odd{color:var(--odd)}.bad{color:var(--bad)}
 .verdict.good,.badge.good{background:var(--good-bg)}.verdict.odd,.badge.odd{background:var(--odd-bg)}
 .verdict.bad,.badge.bad{background:var(--bad-bg)}
 .next{margin-top:1rem}.next h2{font-size:1rem}.next ol{margin:.4rem 0;padding-left:1.4rem}.next li{margin:.3rem 0}
@@ -47,6 +47,8 @@ svg{display:block;width:100%;height:auto}
 svg text{fill:var(--dim);font-size:13px;font-family:inherit}
 .live{fill:var(--live)}.dead{fill:var(--dead)}.damaged{fill:var(--damaged)}.foreign{fill:var(--foreign)}
 .other{fill:var(--other)}.hatch{stroke:var(--hatch);stroke-width:1.6;fill:none}.mark{fill:var(--damaged)}
+.hatch,.gap{vector-effect:non-scaling-stroke}.map{height:5.25rem}
+.ends{display:flex;justify-content:space-between;margin:.3rem 0;font-size:.8125rem;color:var(--dim)}
 .axis{stroke:var(--line);stroke-width:1}.gap{stroke:var(--dim);stroke-width:1.5;stroke-dasharray:2 3}
 ul.key{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.3rem;padding:0;margin:.6rem 0 0;font-size:.875rem}
 .key li{display:flex;align-items:center;gap:.45rem}.key svg{width:1rem;height:1rem;flex:none}
@@ -68,7 +70,7 @@ ol.places{list-style:none;margin:.5rem 0 0;padding:0}
 .places .class{font-weight:700}
 footer{color:var(--dim);font-size:.8125rem;padding-bottom:2rem}
 @media (max-width:40rem){header{padding-top:1.2rem}header,main,footer{padding-left:.8rem;padding-right:.8rem}
-.journal{padding:.9rem}h1{font-size:1.35rem}svg text{font-size:22px}.bar svg text,.key svg text{font-size:13px}}
+.journal{padding:.9rem}h1{font-size:1.35rem}svg text{font-size:22px}.bar{display:none}}
 @media print{:root{--bg:#fff;--card:#fff}body{font-size:11pt}.journal{border:0;padding:0}nav{display:none}
 .card,figure,tr,.places>li{break-inside:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 ";

@@ -30,12 +30,12 @@ pub(super) fn map(name: &str, parts: &[Part]) -> String {
         }
         body.push_str(&format!("<g><title>{}</title>{column}</g>\n", described(part)));
     }
-    let bottom = top + high + 20;
     format!(
-        "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-labelledby=\"{name}.map.title {name}.map.desc\">\n<title \
-         id=\"{name}.map.title\">{name}.jsonl from its first byte to its last</title>\n<desc id=\"{name}.map.desc\">{}</desc>\n\
-         {body}<text x=\"0\" y=\"{bottom}\">byte 0</text><text x=\"{WIDTH}\" y=\"{bottom}\" text-anchor=\"end\">{}</text>\n</svg>\n",
-        bottom + 6,
+        "<svg class=\"map\" viewBox=\"0 0 {WIDTH} {}\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-labelledby=\"{name}.map.title {name}.map.desc\">\n<title id=\"{name}.map.title\">{name}.jsonl from its first \
+         byte to its last</title>\n<desc id=\"{name}.map.desc\">{}</desc>\n{body}</svg>\n<p class=\"ends\"><span>byte \
+         0</span><span>{}</span></p>\n",
+        top + high,
         summed(parts),
         grouped(end)
     )
@@ -161,6 +161,7 @@ pub(super) fn growth(name: &str, rows: &[Row<'_>], width: u64, what: &str) -> St
     for y in [top, top + high / 2, bottom] {
         labels.push_str(&format!("<path class=\"axis\" d=\"M{left} {y}H{}\"/>", WIDTH - right));
     }
+    let mut foot = bottom + 8;
     let ends = [(0, "start"), (rows.len().saturating_sub(1), "end")];
     for (index, anchor) in ends.into_iter().take(rows.len().min(2)) {
         let Some(time) = rows.get(index).and_then(at) else { continue };
@@ -172,14 +173,15 @@ pub(super) fn growth(name: &str, rows: &[Row<'_>], width: u64, what: &str) -> St
             _ => (middle, anchor),
         };
         // Two labels that would meet: the second stands lower.
-        let y = if index > 0 && middle < f64::from(WIDTH) * 0.4 { bottom + 40 } else { bottom + 22 };
+        let y = if index > 0 && middle < f64::from(WIDTH) * 0.4 { bottom + 46 } else { bottom + 24 };
+        foot = foot.max(y + 6);
         labels.push_str(&format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>", rfc3339(time)));
     }
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-labelledby=\"{name}.growth.title {name}.growth.desc\">\n<title \
          id=\"{name}.growth.title\">Bytes of records, over time</title>\n<desc id=\"{name}.growth.desc\">{}</desc>\n\
          {labels}\n{body}</svg>\n",
-        bottom + 46,
+        foot,
         text(what)
     )
 }
