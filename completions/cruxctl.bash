@@ -340,11 +340,20 @@ _cruxctl() {
             cruxctl__subcmd__help__subcmd__journal,export)
                 cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__export"
                 ;;
+            cruxctl__subcmd__help__subcmd__journal,map)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__map"
+                ;;
             cruxctl__subcmd__help__subcmd__journal,repair)
                 cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__repair"
                 ;;
+            cruxctl__subcmd__help__subcmd__journal,report)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__report"
+                ;;
             cruxctl__subcmd__help__subcmd__journal,show)
                 cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__show"
+                ;;
+            cruxctl__subcmd__help__subcmd__journal,stat)
+                cmd="cruxctl__subcmd__help__subcmd__journal__subcmd__stat"
                 ;;
             cruxctl__subcmd__help__subcmd__session,archive)
                 cmd="cruxctl__subcmd__help__subcmd__session__subcmd__archive"
@@ -382,11 +391,20 @@ _cruxctl() {
             cruxctl__subcmd__journal,help)
                 cmd="cruxctl__subcmd__journal__subcmd__help"
                 ;;
+            cruxctl__subcmd__journal,map)
+                cmd="cruxctl__subcmd__journal__subcmd__map"
+                ;;
             cruxctl__subcmd__journal,repair)
                 cmd="cruxctl__subcmd__journal__subcmd__repair"
                 ;;
+            cruxctl__subcmd__journal,report)
+                cmd="cruxctl__subcmd__journal__subcmd__report"
+                ;;
             cruxctl__subcmd__journal,show)
                 cmd="cruxctl__subcmd__journal__subcmd__show"
+                ;;
+            cruxctl__subcmd__journal,stat)
+                cmd="cruxctl__subcmd__journal__subcmd__stat"
                 ;;
             cruxctl__subcmd__journal__subcmd__help,check)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__check"
@@ -400,11 +418,20 @@ _cruxctl() {
             cruxctl__subcmd__journal__subcmd__help,help)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__help"
                 ;;
+            cruxctl__subcmd__journal__subcmd__help,map)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__map"
+                ;;
             cruxctl__subcmd__journal__subcmd__help,repair)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__repair"
                 ;;
+            cruxctl__subcmd__journal__subcmd__help,report)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__report"
+                ;;
             cruxctl__subcmd__journal__subcmd__help,show)
                 cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__show"
+                ;;
+            cruxctl__subcmd__journal__subcmd__help,stat)
+                cmd="cruxctl__subcmd__journal__subcmd__help__subcmd__stat"
                 ;;
             cruxctl__subcmd__session,archive)
                 cmd="cruxctl__subcmd__session__subcmd__archive"
@@ -2898,7 +2925,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__help__subcmd__journal)
-            opts="check repair show compact export"
+            opts="check repair show compact export stat map report"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2953,6 +2980,20 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__map)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__help__subcmd__journal__subcmd__repair)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -2967,7 +3008,35 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__help__subcmd__journal__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__help__subcmd__journal__subcmd__stat)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3122,7 +3191,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal)
-            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show compact export help"
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help check repair show compact export stat map report help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3270,7 +3339,7 @@ _cruxctl() {
             return 0
             ;;
         cruxctl__subcmd__journal__subcmd__help)
-            opts="check repair show compact export help"
+            opts="check repair show compact export stat map report help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3339,7 +3408,35 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__map)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__journal__subcmd__help__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3360,6 +3457,61 @@ _cruxctl() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__help__subcmd__stat)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__map)
+            opts="-0 -q -h --cells --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts reuse handoffs trust"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cells)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3412,6 +3564,58 @@ _cruxctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cruxctl__subcmd__journal__subcmd__report)
+            opts="-0 -q -h --html --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts reuse handoffs trust"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --html)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cruxctl__subcmd__journal__subcmd__show)
             opts="-0 -q -h --line --offset --id --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts reuse handoffs trust"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -3431,6 +3635,43 @@ _cruxctl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --data-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table plain json jsonl id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cruxctl__subcmd__journal__subcmd__stat)
+            opts="-0 -q -h --data-dir --agent --format --json --null --quiet --color --lock-timeout --no-sync --damaged-ok --help sessions cases facts reuse handoffs trust"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --data-dir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then

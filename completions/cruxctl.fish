@@ -46,7 +46,7 @@ complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "session" -d 'What a
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "case" -d 'How it turned out: record it, find precedents'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "handoff" -d 'What one agent hands over to another: mint, verify, accept'
-complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "journal" -d 'The journals themselves: check, repair, show, picture, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "man" -d 'Write the manual pages to a folder'
 complete -c cruxctl -n "__fish_cruxctl_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -875,29 +875,32 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "keygen" -d 'Make a new secret, or a pair of ed25519 keys, in a file of its own'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "trust" -d 'Which agents\' signatures are trusted'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand handoff; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
 plain\t'Tab-separated, full ids, exact times (in a pipe)'
 json\t'One JSON object'
 jsonl\t'One JSON object a line'
 id\t'Ids only'"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l lock-timeout -d 'How long to wait for another writer' -r
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l json -d 'Short for --format json'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s q -l quiet -d 'No notes and warnings; errors are still told'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "check" -d 'Read everything, change no journal, name every finding'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "show" -d 'Print lines as they are in the file'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "export" -d 'Print the live records, one JSON document a line'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "check" -d 'Read everything, change no journal, name every finding'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "show" -d 'Print lines as they are in the file'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "stat" -d 'Count what is in a journal: bytes by kind, findings, growth, the ids that take the most'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "map" -d 'Draw a journal as a bar: which parts of the file are live, dead and damaged'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "report" -d 'Write a page of figures and pictures that a browser opens'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and not __fish_seen_subcommand_from check repair show compact export stat map report help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from check" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
@@ -996,11 +999,67 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from stat" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l cells -d 'In how many cells each is cut' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from map" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l html -d 'The page\'s file; - is standard output' -r -F
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l format -d 'How the answer is written [default: table on a terminal, plain in a pipe]' -r -f -a "table\t'Aligned columns for the eye (on a terminal)'
+plain\t'Tab-separated, full ids, exact times (in a pipe)'
+json\t'One JSON object'
+jsonl\t'One JSON object a line'
+id\t'Ids only'"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l color -d 'Colours: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l lock-timeout -d 'How long to wait for another writer' -r
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l json -d 'Short for --format json'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -s 0 -l null -d 'With --format id: end each id with a NUL byte instead of a line end'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -s q -l quiet -d 'No notes and warnings; errors are still told'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l no-sync -d 'Do not wait until a write is on disk; a power failure may then lose it'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -l damaged-ok -d 'Damage in a journal is still told, but does not change the exit status'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "check" -d 'Read everything, change no journal, name every finding'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "repair" -d 'Set aside what is damaged; show the plan unless --apply is given'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print lines as they are in the file'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "stat" -d 'Count what is in a journal: bytes by kind, findings, growth, the ids that take the most'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "map" -d 'Draw a journal as a bar: which parts of the file are live, dead and damaged'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "report" -d 'Write a page of figures and pictures that a browser opens'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand journal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l data-dir -d 'The data directory [default: $CRUXCTL_DATA_DIR, $CORECRUXD_DATA_DIR, or crux in the XDG data home]' -r -f -a "(__fish_complete_directories)"
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand completions" -l agent -d 'Act as this agent: see its ids and no others [default: $CRUXCTL_AGENT]' -r
@@ -1040,7 +1099,7 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_see
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "case" -d 'How it turned out: record it, find precedents'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "fact" -d 'What is known: store it, find it, say when it holds'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "handoff" -d 'What one agent hands over to another: mint, verify, accept'
-complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, compact, export'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "journal" -d 'The journals themselves: check, repair, show, picture, compact, export'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "man" -d 'Write the manual pages to a folder'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and not __fish_seen_subcommand_from session case fact handoff journal completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -1080,3 +1139,6 @@ complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_su
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "show" -d 'Print lines as they are in the file'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "compact" -d 'Drop records that are no longer live; live records are kept byte for byte'
 complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "export" -d 'Print the live records, one JSON document a line'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "stat" -d 'Count what is in a journal: bytes by kind, findings, growth, the ids that take the most'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "map" -d 'Draw a journal as a bar: which parts of the file are live, dead and damaged'
+complete -c cruxctl -n "__fish_cruxctl_using_subcommand help; and __fish_seen_subcommand_from journal" -f -a "report" -d 'Write a page of figures and pictures that a browser opens'

@@ -205,7 +205,7 @@ pub(super) fn biggest(survey: &Survey) -> Vec<Vec<Value<'_>>> {
     for Big { id, bytes, records, live, live_bytes } in &survey.biggest {
         rows.push(vec![
             Value::text(survey.summary.journal),
-            Value::Long(id.into()),
+            Value::text(id),
             Value::Count(*bytes),
             Value::Count(*records),
             Value::Flag(*live),

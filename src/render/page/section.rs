@@ -97,7 +97,9 @@ impl Section<'_> {
         out.push_str("<ul class=\"key\">\n");
         for (class, name, label) in KINDS {
             let Some(value) = self.value(name) else { continue };
-            let shown = data(&self.id(name), value, &human(count(value)));
+            let bytes = human(count(value));
+            // What stands in front already has its element there.
+            let shown = if is_card(name) { bytes } else { data(&self.id(name), value, &bytes) };
             out.push_str(&format!("<li>{}{label} {shown}</li>\n", svg::sign(class)));
         }
         out.push_str(&format!(
@@ -123,7 +125,11 @@ impl Section<'_> {
         };
         out.push_str("<h3>Growth</h3>\n<figure>\n");
         out.push_str(&svg::growth(self.name, &self.growth, self.width, &what));
-        out.push_str(&format!("<figcaption>Each column is {}; a dotted line: nothing was written for longer than that.</figcaption>\n</figure>\n", span(self.width)));
+        out.push_str(&format!(
+            "<figcaption>Each column is {}; a dotted line: nothing was written for longer than \
+             that.</figcaption>\n</figure>\n",
+            span(self.width)
+        ));
         out.push_str("<details><summary>The same in numbers</summary><div class=\"wide\">\n");
         let columns = [("at", "From"), ("seconds", "Seconds"), ("records", "Records"), ("bytes", "Bytes")];
         self.table(
@@ -213,7 +219,7 @@ impl Section<'_> {
     fn rest(&self, out: &mut String) {
         let told = |name: &str| {
             name == "verdict"
-                || CARDS.iter().any(|(card, _)| *card == name)
+                || is_card(name)
                 || (!self.parts.is_empty() && KINDS.iter().any(|(_, kind, _)| *kind == name))
         };
         out.push_str(
@@ -291,6 +297,10 @@ fn place(out: &mut String, place: &Place) {
         out.push_str(&format!("<p>Look at it: <code>{}</code></p>\n", text(look)));
     }
     out.push_str("</li>\n");
+}
+
+fn is_card(name: &str) -> bool {
+    CARDS.iter().any(|(card, _)| *card == name)
 }
 
 /// The beginning of a long text.
