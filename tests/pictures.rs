@@ -708,7 +708,6 @@ fn a_page_stands_alone_and_text_of_others_is_text_in_it() {
         let acts = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}\u{feff}".contains(c);
         assert!(!page.contains(acts), "{page}");
         for (element, must) in [("<svg ", "aria-"), ("<table", "<table><caption>"), ("<th ", "<th scope=")] {
-            assert_eq!(page.matches(element).count(), page.matches(element).filter(|_| true).count());
             for (at, _) in page.match_indices(element) {
                 let head = &page[at..page[at..].find("</").map_or(page.len(), |end| at + end)];
                 assert!(head.contains(must), "{head}");

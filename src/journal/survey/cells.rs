@@ -36,8 +36,9 @@ impl Cells {
     pub fn new(len: u64, count: u64) -> Cells {
         let count = count.min(len);
         // It is at most `len`, because `n` is at most `count`.
-        let border = |n: u64| match u128::from(n) * u128::from(len) / u128::from(count.max(1)) {
-            border => u64::try_from(border).unwrap_or(len),
+        let border = |n: u64| {
+            let border = u128::from(n) * u128::from(len) / u128::from(count.max(1));
+            u64::try_from(border).unwrap_or(len)
         };
         let cell = |n| Cell { span: Span { offset: border(n), len: border(n + 1) - border(n) }, ..Cell::default() };
         Cells { len, cells: (0..count).map(cell).collect(), last: 0 }

@@ -57,8 +57,11 @@ impl Sum {
 pub struct Growth {
     rung: usize,
     stretches: BTreeMap<i64, Sum>,
-    /// The stretch of the record before.
+    /// The stretch of the record before, and what came to it since it was last looked up.
     at: Option<i64>,
+    since: Sum,
+    /// The digits of the last day that was met, and its first second: most records are of the day of the one before.
+    day: Option<(u64, i64)>,
     /// Records in front of the first that has a time.
     undated: Sum,
     first: Option<Stamp>,
@@ -78,17 +81,46 @@ impl Growth {
     /// Takes the next record.
     pub fn see(&mut self, bytes: u64, time: Option<Stamp>) {
         let sum = Sum { records: 1, bytes };
-        let dated = time.and_then(|stamp| Some((stamp, stamp.time()?.timestamp())));
+        let dated = time.and_then(|stamp| Some((stamp, self.second(stamp)?)));
         if let Some((stamp, second)) = dated {
             self.first = Some(self.first.map_or(stamp, |first| first.min(stamp)));
             self.last = self.last.max(Some(stamp));
-            self.at = Some(start(second, WIDTHS[self.rung]));
+            let at = Some(start(second, WIDTHS[self.rung]));
+            if at != self.at {
+                self.put();
+                self.at = at;
+            }
         }
-        let Some(at) = self.at else { return self.undated.add(sum) };
-        self.stretches.entry(at).or_default().add(sum);
-        if self.stretches.len() > STRETCHES {
-            self.widen(STRETCHES);
-        }
+        if self.at.is_some() { self.since.add(sum) } else { self.undated.add(sum) }
+    }
+
+    /// The second of a time, from the epoch.
+    fn second(&mut self, stamp: Stamp) -> Option<i64> {
+        let second = stamp.second()?;
+        let first = match self.day {
+            Some((day, first)) if day == stamp.day() => first,
+            _ => {
+                let first = stamp.time()?.timestamp() - second;
+                self.day = Some((stamp.day(), first));
+                first
+            }
+        };
+        Some(first + second)
+    }
+
+    /// Puts what came since into its stretch.
+    fn put(&mut self) {
+        let Some(at) = self.at.filter(|_| self.since.records > 0) else { return };
+        let since = std::mem::take(&mut self.since);
+        self.stretches.entry(at).or_default().add(since);
+        self.widen(STRETCHES);
+    }
+
+    /// What was counted, once everything was met.
+    #[must_use]
+    pub fn ended(mut self) -> Growth {
+        self.put();
+        self
     }
 
     /// The same in at most so many stretches.
@@ -160,7 +192,7 @@ mod tests {
     fn of(times: &[&str]) -> Growth {
         let mut growth = Growth::default();
         times.iter().for_each(|time| growth.see(10, Stamp::parse(time.as_bytes())));
-        growth
+        growth.ended()
     }
 
     #[test]

@@ -217,6 +217,7 @@ pub fn survey(
     };
     let named = [damage, others].concat();
     let (foreign_bytes, cells) = (foreign.1, bar.cells());
+    let growth = growth.ended();
     Ok(Survey { summary, foreign_bytes, classes, named, growth, cells, biggest, compacted })
 }
 

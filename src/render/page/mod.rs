@@ -1,8 +1,8 @@
 //! A page of figures and pictures: HTML that stands alone. It is built from rows and parts, and touches nothing.
 //!
-//! Every figure stands in a `<data>` element whose id says which one it is and whose `value` is what JSON has. Nothing is
-//! loaded and nothing is run: no script, no address, no reference, not even one of a drawing to a pattern of its own. Text
-//! of others is made visible as on a terminal, and then written as text.
+//! Every figure stands in a `<data>` element whose id says which one it is and whose `value` is what JSON has. Nothing
+//! is loaded and nothing is run: no script, no address, no reference, not even one of a drawing to a pattern of its own.
+//! Text of others is made visible as on a terminal, and then written as text.
 
 mod section;
 mod style;
@@ -218,7 +218,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push('\u{202f}');
         }
         out.push(digit);
@@ -243,7 +243,7 @@ fn human(bytes: u64) -> String {
 /// How long a stretch of time is, in words.
 fn span(seconds: u64) -> String {
     for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")] {
-        if seconds >= unit && seconds % unit == 0 {
+        if seconds >= unit && seconds.is_multiple_of(unit) {
             let count = seconds / unit;
             return if count == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(count)) };
         }
