@@ -260,7 +260,7 @@ fn adds_up(world: &World, journal: &str, row: &Value) {
         for cell in &told {
             let own = ["live_bytes", "dead_bytes", "damaged_bytes", "foreign_bytes", "other_bytes"];
             let bytes: u64 = own.iter().map(|name| count(&cell[name])).sum();
-            assert_eq!((count(&cell["start"]), count(&cell["end"])), (at, at + bytes), "{cell}");
+            assert_eq!((count(&cell["start_offset"]), count(&cell["end_offset"])), (at, at + bytes), "{cell}");
             at += bytes;
         }
         assert_eq!(at, count(&row["bytes"]));
@@ -515,8 +515,10 @@ fn a_journal_that_cannot_be_read_says_nothing_about_the_others() {
 
 #[test]
 fn one_journal_fits_on_a_screen_and_the_bars_are_as_the_locale_has_them() {
-    let lines: String = (0..500)
-        .map(|n| Line::Store { id: n as u8, state: n % 90, second: (n * n * 60) as i64 }.text() + "\n")
+    let lines: String = (0u32..500)
+        .map(|n| {
+            Line::Store { id: u8::try_from(n % 256).unwrap(), state: 40, second: i64::from(n * n * 60) }.text() + "\n"
+        })
         .collect();
     let world = World::with("sessions.jsonl", lines);
     let table = |line: &str, locale: &str| {

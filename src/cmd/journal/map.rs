@@ -26,8 +26,8 @@ const CELLS: Group = Group {
     columns: &[
         "journal",
         "cell",
-        "start",
-        "end",
+        "start_offset",
+        "end_offset",
         "live_bytes",
         "dead_bytes",
         "damaged_bytes",

@@ -85,10 +85,10 @@ impl Growth {
         if let Some((stamp, second)) = dated {
             self.first = Some(self.first.map_or(stamp, |first| first.min(stamp)));
             self.last = self.last.max(Some(stamp));
-            let at = Some(start(second, WIDTHS[self.rung]));
-            if at != self.at {
+            if self.at != Some(start(second, WIDTHS[self.rung])) {
                 self.put();
-                self.at = at;
+                // Stretches may be wider by now.
+                self.at = Some(start(second, WIDTHS[self.rung]));
             }
         }
         if self.at.is_some() { self.since.add(sum) } else { self.undated.add(sum) }

@@ -244,8 +244,8 @@ impl Section<'_> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for part in &self.parts {
             let figures = [
-                ("start", part.start),
-                ("end", part.end),
+                ("start_offset", part.start),
+                ("end_offset", part.end),
                 ("live_bytes", part.live),
                 ("dead_bytes", part.dead),
                 ("damaged_bytes", part.damaged),
@@ -256,8 +256,8 @@ impl Section<'_> {
             rows.push(figures.map(|(name, count)| (name, Value::Count(count))).to_vec());
         }
         let columns = [
-            ("start", "From byte"),
-            ("end", "To"),
+            ("start_offset", "From byte"),
+            ("end_offset", "To"),
             ("live_bytes", "Live"),
             ("dead_bytes", "Dead"),
             ("damaged_bytes", "Damaged"),
