@@ -174,7 +174,7 @@ impl Section<'_> {
         let most = self.biggest.iter().map(|row| of(row, "bytes")).max().unwrap_or(0);
         out.push_str(
             "<h3>What takes the most</h3>\n<div class=\"wide\"><table><caption>Ids by the bytes of all of their records; \
-             strong: the live one</caption><thead><tr><th scope=\"col\">Id</th><th scope=\"col\"><span \
+             strong: the live one</caption><thead><tr><th scope=\"col\">Id</th><th scope=\"col\" class=\"bar\"><span \
              aria-hidden=\"true\"></span></th><th scope=\"col\" class=\"n\">Bytes</th><th scope=\"col\" class=\"n\">Live \
              bytes</th><th scope=\"col\" class=\"n\">Records</th><th scope=\"col\">Live</th></tr></thead><tbody>\n",
         );
