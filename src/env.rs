@@ -33,6 +33,9 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CRUXCTL_NOW", "an RFC 3339 time that is taken for the present; for tests"),
     ("NO_COLOR", "if set and not empty, no colours"),
     (COMPLETES, "set by the completion scripts alone: the shell for which a line is completed"),
+    ("LC_ALL", "pictures are in ASCII where the first of LC_ALL, LC_CTYPE and LANG that is set names no UTF-8"),
+    ("LC_CTYPE", "see LC_ALL"),
+    ("LANG", "see LC_ALL"),
 ];
 
 /// By which a completion script asks what a line may go on with. The name that others use, COMPLETE, may stand in
@@ -102,6 +105,16 @@ pub fn bytes(name: &str) -> Option<Vec<u8>> {
 #[must_use]
 pub fn path(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Whether the terminal's locale has characters of its own and not those of Unicode. Where nothing says so it has them.
+#[must_use]
+pub fn is_ascii() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var);
+    locale.is_some_and(|locale| {
+        let locale = locale.to_lowercase();
+        !locale.contains("utf-8") && !locale.contains("utf8")
+    })
 }
 
 /// Whether a variable says yes.

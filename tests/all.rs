@@ -24,6 +24,7 @@ mod law;
 mod log;
 mod output;
 mod parallel;
+mod pictures;
 mod pipes;
 mod reuse;
 mod sessions;

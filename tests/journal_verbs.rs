@@ -647,6 +647,9 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
     for line in [
         "journal check --dry-run",
         "journal check --dry-run --for-daemon --full",
+        "journal stat",
+        "journal map",
+        "journal report --html -",
         "journal repair",
         "journal export facts",
         "journal show sessions --line 1",
@@ -675,6 +678,9 @@ fn verbs_that_read_change_nothing_and_make_nothing() {
     let nowhere = World::new();
     for line in [
         "journal check",
+        "journal stat",
+        "journal map",
+        "journal report --html -",
         "journal repair --apply",
         "journal compact sessions",
         "journal export facts",

@@ -52,6 +52,9 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal log", "", "id"),
     ("journal compact cases", "", "journal"),
     ("journal export sessions", "", "id"),
+    ("journal stat", "", "id"),
+    ("journal map", "", ""),
+    ("journal report --html page", "", "path"),
 ];
 
 /// Verbs whose answer is a file's text, whatever the format, or is another one each time.
@@ -309,7 +312,8 @@ fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
             assert_eq!(state, fields["state"]);
             continue;
         }
-        let kinds = ["finding", "journal", "edit", "version", "unreadable"];
+        let kinds =
+            ["finding", "journal", "edit", "version", "unreadable", "class", "stretch", "id", "cell", "damage"];
         let lines = plain.lines().map(|line| {
             let mut cells: Vec<String> = line.split('\t').map(unplain).collect();
             // Where there are several kinds of rows, the first cell says which one it is.

@@ -493,7 +493,7 @@ impl Answer {
 
 /// Verbs that only read, for a world with a session `a` and with a state in the file `state` beside the directory. What
 /// the last three say does not hang on the journal's end.
-pub const READERS: [&[&str]; 13] = [
+pub const READERS: [&[&str]; 15] = [
     &["session", "list"],
     &["session", "list", "--all", "--all-agents", "--json"],
     &["session", "get", "a"],
@@ -502,6 +502,8 @@ pub const READERS: [&[&str]; 13] = [
     &["session", "delete", "a", "--dry-run"],
     &["session", "reap", "--dry-run"],
     &["journal", "check", "--dry-run"],
+    &["journal", "stat"],
+    &["journal", "map", "--cells", "3"],
     &["journal", "export", "sessions"],
     &["journal", "show", "sessions", "--id", "a"],
     &["journal", "show", "sessions", "--line", "1"],

@@ -239,6 +239,8 @@ fn groups(path: &str) -> &'static [Group] {
         "cruxctl journal check" => journal::check::CHECKED,
         "cruxctl journal log" => journal::log::LOGGED,
         "cruxctl journal repair" => journal::repair::PLANNED,
+        "cruxctl journal stat" => journal::stat::COUNTED,
+        "cruxctl journal map" => journal::map::DRAWN,
         "cruxctl journal compact" => journal::compact::COMPACTED,
         _ => &[],
     }

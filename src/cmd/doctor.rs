@@ -76,13 +76,12 @@ pub fn run(context: &mut Context) -> Result<()> {
     let mut advice = Advice::default();
     context.printer.begin("cruxctl.doctor.v1", SEEN)?;
     let summaries = journals(context, &mut advice)?;
+    let summaries: Vec<&Summary> = summaries.iter().collect();
     keys(context, &mut advice)?;
     variables(context)?;
     directory(context, &mut advice, &summaries)?;
     context.printer.end()?;
-    if summaries.iter().any(|summary| summary.bad(false)) {
-        context.told_damage(Error::new(Code::DamagedJournal, checked::verdict(&summaries)));
-    }
+    checked::count_damage(context, &summaries, false, (checked::verdict(&summaries), String::new()));
     advice.failed.map_or(Ok(()), Err)
 }
 
@@ -245,7 +244,7 @@ fn variables(context: &mut Context) -> Result<()> {
 }
 
 /// What is to be said of the directory, and what to do next.
-fn directory(context: &mut Context, advice: &mut Advice, summaries: &[Summary]) -> Result<()> {
+fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary]) -> Result<()> {
     let root = context.dir.root.clone();
     let rights = match Rights::of(&root) {
         Ok(rights) => rights,
@@ -337,6 +336,6 @@ fn process_text(process: &Process) -> String {
     }
 }
 
-fn quarantined(summaries: &[Summary]) -> u64 {
+fn quarantined(summaries: &[&Summary]) -> u64 {
     summaries.iter().filter_map(|summary| summary.held.as_ref()).map(|held| held.bytes).sum()
 }

@@ -274,6 +274,27 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("Ids only", "cruxctl journal export facts --format id"),
         ],
     ),
+    (
+        "cruxctl journal stat",
+        &[
+            ("How large, how old, and how much of it is dead?", "cruxctl journal stat"),
+            ("The ten sessions that take the most", "cruxctl journal stat sessions --format id"),
+        ],
+    ),
+    (
+        "cruxctl journal map",
+        &[
+            ("Where is the damage?", "cruxctl journal map"),
+            ("One journal, closer", "cruxctl journal map sessions --cells 512"),
+        ],
+    ),
+    (
+        "cruxctl journal report",
+        &[
+            ("A page to look at, or to send", "cruxctl journal report --html report.html"),
+            ("Of one journal, through a pipe", "cruxctl journal report --html - sessions | gzip > report.html.gz"),
+        ],
+    ),
     ("cruxctl fact", &[("What is known about the canary?", "cruxctl fact query canary")]),
     (
         "cruxctl fact store",

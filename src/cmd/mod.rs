@@ -95,7 +95,7 @@ pub enum Noun {
     Fact(fact::FactArgs),
     /// What one agent hands over to another: mint, verify, accept
     Handoff(handoff::HandoffArgs),
-    /// The journals themselves: check, repair, show, compact, export
+    /// The journals themselves: check, repair, show, picture, compact, export
     Journal(journal::JournalArgs),
     /// Look at the data directory: where and whose it is, what is in it, what to do next
     ///
@@ -453,7 +453,8 @@ fn settings(global: &Global, stdout_closed: bool) -> (Settings, Option<Error>) {
         "never" => Some(false),
         _ => env::var("NO_COLOR").map(|_| false),
     };
-    (Settings { format, null: global.null, quiet: global.quiet, color, stdout_closed }, unknown)
+    let ascii = env::is_ascii();
+    (Settings { format, null: global.null, quiet: global.quiet, color, ascii, stdout_closed }, unknown)
 }
 
 /// What flags and environment come to.

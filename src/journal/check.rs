@@ -114,6 +114,17 @@ pub struct Options<'o> {
     pub now: &'o str,
 }
 
+/// What one pass has left: what the journal comes to, and what its records add up to.
+#[derive(Debug)]
+pub struct Read {
+    /// What the journal comes to.
+    pub summary: Summary,
+    /// What its records add up to.
+    pub live: Live,
+    /// The journal as it was read.
+    pub opened: Opened,
+}
+
 /// Checks one journal. Every finding goes to `finding` as it is met; `progress` hears how many bytes are read.
 pub fn check(
     dir: &DataDir,
@@ -122,6 +133,21 @@ pub fn check(
     finding: &mut dyn FnMut(&Finding) -> Result<()>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Summary> {
+    let mut take = |_: &Opened, met: &Met| match met {
+        Met::Finding(found, _) => finding(found),
+        Met::Record { .. } | Met::Lines(_) => Ok(()),
+    };
+    Ok(read(dir, journal, options, &mut take, progress)?.summary)
+}
+
+/// The same pass for whoever wants more of it: everything that is met goes to `take`, in the order in which it was met.
+pub fn read(
+    dir: &DataDir,
+    journal: &Journal,
+    options: Options<'_>,
+    take: &mut dyn FnMut(&Opened, &Met) -> Result<()>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Read> {
     // The witness first: a journal that is opened later has at least what it knows.
     let found = witness::open(dir, journal);
     let opened = replay::open(dir, journal)?;
@@ -151,11 +177,10 @@ pub fn check(
                     possible.push(found.line);
                 }
                 daemon.insert(found.reaction);
-                finding(found)?;
             }
             Met::Lines(_) => {}
         }
-        Ok(())
+        take(&opened, met)
     })?;
     let mode = match &opened.file {
         Some(file) => Some(files::metadata(file, &opened.path)?.permissions().mode() & 0o777),
@@ -178,11 +203,11 @@ pub fn check(
     if !options.accept {
         seen.add(Seen { in_progress: seen.in_progress, ..told });
     }
-    Ok(Summary {
+    let summary = Summary {
         journal: journal.name,
         ours: journal.is_ours(),
         exists: opened.file.is_some(),
-        path: opened.path,
+        path: opened.path.clone(),
         seen,
         live: live.live(),
         live_bytes: live.live_bytes(),
@@ -194,7 +219,8 @@ pub fn check(
         loose_mode: mode.filter(|mode| mode & 0o077 != 0),
         witness,
         notes,
-    })
+    };
+    Ok(Read { summary, live, opened })
 }
 
 /// Keeps what was read for the next command: the witness, and the index of a long journal. What cannot be kept is

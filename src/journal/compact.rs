@@ -111,6 +111,12 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     Ok(compaction)
 }
 
+/// What a compaction would leave of a journal in which no damage was found, from what its records add up to. `unread`:
+/// where the records lie that are read here and not by the daemon.
+pub fn measure(opened: &Opened, journal: &Journal, live: Live, unread: &HashSet<u64>) -> Result<Compaction> {
+    left(opened, journal, live, unread, &mut |_| Ok(()))
+}
+
 /// Hands out what is left, in order.
 fn walk(opened: &Opened, journal: &Journal, keep: &mut Keep<'_>) -> Result<Compaction> {
     let mut live = Live::new(journal);
@@ -138,6 +144,17 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut Keep<'_>) -> Result<Compa
         let hint = format!("cruxctl journal repair {}", journal.name);
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
+    left(opened, journal, live, &unread, keep)
+}
+
+/// Hands out what is left of a journal that was replayed, in order.
+fn left(
+    opened: &Opened,
+    journal: &Journal,
+    mut live: Live,
+    unread: &HashSet<u64>,
+    keep: &mut Keep<'_>,
+) -> Result<Compaction> {
     let mut compaction = Compaction { before_bytes: opened.len, live: live.live(), ..Compaction::default() };
     let (after, new) = (Cell::new(0), Cell::new(false));
     let mut keep = |piece: Piece<'_>| {
@@ -156,7 +173,7 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut Keep<'_>) -> Result<Compa
             let spans = live.spans().map_err(|e| Error::io("read", &opened.path, &e))?;
             drop(live);
             if !unread.is_empty() {
-                keeps_the_daemons_version(opened, journal, &unread, &spans)?;
+                keeps_the_daemons_version(opened, journal, unread, &spans)?;
             }
             let mut spans = spans.iter().peekable();
             each_left(opened, journal, &mut compaction, &mut keep, &mut |record, keep| match spans

@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use super::Journal;
 use super::finding::Span;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, plain};
 
 /// The data directory.
 #[derive(Clone, Debug)]
@@ -178,6 +178,51 @@ fn create_one(path: &Path, bytes: &[u8], created: &mut bool) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     sync_folder(path.parent().unwrap_or(Path::new("")))
+}
+
+/// Puts a file with these bytes in a place, for its owner's eyes only, and on disk: all of it or nothing. A file that is
+/// there is replaced; a link, a folder and whatever else is no file is refused. `tag` makes the copy's name its own.
+///
+/// Errors: 7 nothing was changed; 8 the file is in its place, but not proven to be on disk.
+pub fn put(path: &Path, bytes: &[u8], tag: &str) -> Result<()> {
+    let what = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_file() => None,
+        Ok(data) if data.is_dir() => Some("a folder"),
+        Ok(data) if data.is_symlink() => Some("a link"),
+        Ok(_) => Some("no regular file (a pipe, socket or device)"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io("look at", path, &error)),
+    };
+    // A name that ends with a slash, or with a step upwards, is no file's.
+    let what = what.or(if path.file_name().is_none() { Some("a folder") } else { None });
+    if let Some(what) = what {
+        let message = format!("{} is {what}, and only a file is replaced", path.display());
+        return Err(Error::new(Code::EnvironmentFileKind, message));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let temp = folder.join(format!(".cruxctl-{tag}.tmp"));
+    let mut created = false;
+    let put = create_one(&temp, bytes, &mut created).and_then(|()| fs::rename(&temp, path));
+    if let Err(error) = put {
+        if created {
+            let _ = fs::remove_file(&temp);
+        }
+        return Err(Error::io("write", path, &error));
+    }
+    sync_folder(folder).map_err(|error| {
+        let message =
+            format!("{} was written, and then its folder could not be synced: {}", path.display(), plain(&error));
+        Error::new(Code::UnknownWrite, message)
+    })
+}
+
+/// Whether a path leads to one of these files, by whatever name.
+#[must_use]
+pub fn is_one_of(path: &Path, files: &[PathBuf]) -> bool {
+    let Ok(there) = fs::metadata(path) else { return false };
+    let same =
+        |file: &PathBuf| fs::metadata(file).is_ok_and(|data| (data.dev(), data.ino()) == (there.dev(), there.ino()));
+    files.iter().any(same)
 }
 
 /// Reads a file through a block that moves along it.

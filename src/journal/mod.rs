@@ -6,10 +6,10 @@
 //! ties a file that is kept beside a journal to it; [`lock`] keeps writers apart; [`mod@append`] writes; [`mod@replay`]
 //! reads a journal for a verb, on two threads ([`parallel`]) where it is long, and [`history`] what it has about one id;
 //! [`index`] keeps where live records lie, [`segments`] what a store makes of them, [`witness`] what the journal had, and
-//! [`audit`] holds the journal against it;
-//! [`table`] is a journal's live records as a verb sees them, and [`ids`] their ids for somebody who is typing one;
-//! [`check`], [`repair`] and [`compact`] are the operator's; [`replace`] and [`quarantine`] see to it that no byte is
-//! destroyed. [`follow`] goes along with a journal that others write; [`place`] is what the machine says of the directory.
+//! [`audit`] holds the journal against it; [`table`] is a journal's live records as a verb sees them, and [`ids`] their
+//! ids for somebody who is typing one; [`check`], [`repair`] and [`compact`] are the operator's, and [`survey`] counts what
+//! a check reads; [`replace`] and [`quarantine`] see to it that no byte is destroyed. [`follow`] goes along with a journal
+//! that others write; [`place`] is what the machine says of the directory.
 
 pub mod anchor;
 pub mod append;
@@ -37,6 +37,7 @@ pub mod segments;
 pub mod shape;
 pub mod split;
 pub mod stamp;
+pub mod survey;
 pub mod table;
 pub mod witness;
 

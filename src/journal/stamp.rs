@@ -50,6 +50,19 @@ impl Stamp {
         Some(time.and_utc())
     }
 
+    /// The digits of its day. Times of one day have the same.
+    #[must_use]
+    pub fn day(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
+    /// The second of its day; `None` where no day has it.
+    #[must_use]
+    pub fn second(self) -> Option<i64> {
+        let part = |by: u64, to: i64| i64::try_from(self.0 / by % 100).ok().filter(|part| *part < to);
+        Some(part(10_000, 24)? * 3_600 + part(100, 60)? * 60 + part(1, 60)?)
+    }
+
     /// Reads `2026-06-26T09:15:02.123456789Z`, with or without a fraction.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Stamp> {

@@ -6,6 +6,8 @@
 
 mod hints;
 mod json;
+pub mod page;
+mod plot;
 mod progress;
 mod safe;
 
@@ -20,6 +22,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::error::{Code, Error, Result, plain};
 pub use hints::{Carried, quoted};
+pub use plot::Part;
 pub use progress::Progress;
 pub use safe::{for_plain, for_terminal, is_plain};
 
@@ -157,6 +160,8 @@ pub struct Settings {
     pub quiet: bool,
     /// Colours: yes, no, or as the terminal has it.
     pub color: Option<bool>,
+    /// Pictures in ASCII: the terminal knows nothing else.
+    pub ascii: bool,
     /// Whether standard output was closed when the process began.
     pub stdout_closed: bool,
 }
@@ -270,6 +275,7 @@ impl Printer {
         self.groups = groups;
         self.current = None;
         self.rows = 0;
+        self.widths.clear();
         self.open = true;
         if self.format() == Format::Json {
             self.raw(format!("{{\"schema\":\"{schema}\"").as_bytes())?;
@@ -336,6 +342,25 @@ impl Printer {
             Format::Table if group.blocks => self.block(group, cells),
             Format::Table => self.table_row(group, cells),
         }
+    }
+
+    /// A bar beside a number, full where it is `most`.
+    #[must_use]
+    pub fn bar(&self, value: u64, most: u64) -> String {
+        plot::bar(value, most, self.settings.ascii)
+    }
+
+    /// Writes a file as a strip under a headline.
+    pub fn strip(&mut self, headline: &str, parts: &[Part]) -> Result<()> {
+        let strip = plot::strip(parts, self.settings.ascii, self.colored());
+        let headline = self.bold(&for_terminal(headline));
+        self.raw(format!("{headline}\n{strip}").as_bytes())
+    }
+
+    /// Writes what the characters of strips stand for.
+    pub fn key(&mut self) -> Result<()> {
+        let key = plot::key(self.settings.ascii, self.colored());
+        self.raw(format!("{key}\n").as_bytes())
     }
 
     /// Writes an id: exactly in a pipe, safely on a terminal.

@@ -109,14 +109,12 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
         context.printer.row(1, &[], &cells)?;
     }
     let carried = context.printer.carried.clone();
+    let all: Vec<&Summary> = summaries.iter().collect();
     let next: Vec<String> =
-        next_commands(&summaries, args.for_daemon).iter().map(|command| carried.command(command)).collect();
+        next_commands(&all, args.for_daemon).iter().map(|command| carried.command(command)).collect();
     let unread: Vec<&str> = failed.iter().map(|(journal, _)| journal.file).collect();
-    let verdict = match unread.is_empty() {
-        true => verdict(&summaries),
-        false => format!("{} cannot be read; the rest: {}", unread.join(" and "), verdict(&summaries)),
-    };
-    let daemon = daemon_verdict(&summaries);
+    let verdict = verdict_without(&all, &unread);
+    let daemon = daemon_verdict(&all);
     let texts = next.clone();
     let held = summaries.iter().any(|s| s.held.as_ref().is_some_and(|held| held.bytes > 0));
     let quarantine = held.then(|| context.dir.quarantine().display().to_string());
@@ -157,11 +155,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             let path = context.dir.quarantine();
             context.printer.note(&format!("{} cannot be looked into", path.display()));
         }
-        if let Some(span) = summary.seen.in_progress {
-            let text =
-                format!("a write is in progress on {}: its last {} bytes are not judged", summary.journal, span.len);
-            context.printer.note(&text);
-        }
+        tell_progress(context, summary);
     }
     for name in check::strays(&context.dir, &JOURNALS) {
         let what = if name.contains(".cruxctl-") {
@@ -176,13 +170,36 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     if args.for_daemon && summaries.iter().any(|s| s.seen.foreign > 0 && !s.ours) {
         context.printer.note("records of unknown ops are kept by everything: another version may know them");
     }
+    count_damage(context, &all, args.for_daemon, (verdict, daemon));
+    first_error(context, failed)
+}
+
+/// Says of a write that others are at that what it has written so far is not judged.
+pub(super) fn tell_progress(context: &mut Context, summary: &Summary) {
+    let Some(span) = summary.seen.in_progress else { return };
+    let text = format!("a write is in progress on {}: its last {} bytes are not judged", summary.journal, span.len);
+    context.printer.note(&text);
+}
+
+/// Lets damage decide the exit status. The answer itself says so already; whoever reads JSON also gets it where errors
+/// are.
+pub(in crate::cmd) fn count_damage(
+    context: &mut Context,
+    summaries: &[&Summary],
+    for_daemon: bool,
+    (verdict, daemon): (String, String),
+) {
     let damaged = summaries.iter().any(|s| s.bad(false));
-    let bad = summaries.iter().any(|s| s.bad(args.for_daemon));
-    if damaged {
-        context.told_damage(Error::new(Code::DamagedJournal, verdict));
-    } else if bad {
-        context.told_damage(Error::new(Code::DamagedForDaemon, daemon));
-    }
+    let error = match damaged {
+        true => Error::new(Code::DamagedJournal, verdict),
+        false if summaries.iter().any(|s| s.bad(for_daemon)) => Error::new(Code::DamagedForDaemon, daemon),
+        false => return,
+    };
+    context.told_damage(error);
+}
+
+/// The error of the first journal that could not be read; those of others are told.
+pub(super) fn first_error(context: &mut Context, failed: Vec<(&Journal, Error)>) -> Result<()> {
     let mut failed = failed.into_iter().map(|(_, error)| error);
     let first = failed.next();
     failed.for_each(|error| context.printer.warn_of(&error));
@@ -247,7 +264,7 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
     printer.row(0, &ids, &cells)
 }
 
-/// What a journal is, in a word.
+/// One word for what a journal comes to.
 pub(in crate::cmd) fn word(summary: &Summary) -> &'static str {
     match (summary.exists, summary.severity()) {
         (false, None) => "absent",
@@ -280,8 +297,16 @@ fn summary_row(context: &mut Context, summary: &Summary) -> Result<()> {
     context.printer.row(1, &[], &cells)
 }
 
-pub(in crate::cmd) fn verdict(summaries: &[Summary]) -> String {
-    let against: u64 = summaries.iter().map(Summary::against).sum();
+/// The verdict where some files could not be read.
+pub(super) fn verdict_without(summaries: &[&Summary], unread: &[&str]) -> String {
+    match unread {
+        [] => verdict(summaries),
+        _ => format!("{} cannot be read; the rest: {}", unread.join(" and "), verdict(summaries)),
+    }
+}
+
+pub(in crate::cmd) fn verdict(summaries: &[&Summary]) -> String {
+    let against: u64 = summaries.iter().map(|s| s.against()).sum();
     let damage = summaries.iter().map(|s| s.seen.damage).sum::<u64>() - against;
     let live: u64 = summaries.iter().map(|s| s.live).sum();
     let lost: u64 = summaries.iter().map(|s| s.damaged_bytes).sum();
@@ -289,7 +314,7 @@ pub(in crate::cmd) fn verdict(summaries: &[Summary]) -> String {
     if damage == 0 && against == 0 && !writing.is_empty() {
         return format!("a write is in progress on {}: check again", writing.join(" and "));
     }
-    let odd: u64 = summaries.iter().map(Summary::odd).sum();
+    let odd: u64 = summaries.iter().map(|s| s.odd()).sum();
     let elsewhere = match against {
         0 => String::new(),
         _ => format!("not what was validated, in {}", plural(against, "place")),
@@ -313,7 +338,7 @@ pub(in crate::cmd) fn verdict(summaries: &[Summary]) -> String {
     }
 }
 
-pub(in crate::cmd) fn daemon_verdict(summaries: &[Summary]) -> String {
+pub(in crate::cmd) fn daemon_verdict(summaries: &[&Summary]) -> String {
     if !summaries.is_empty() && summaries.iter().all(|s| s.ours) {
         return "the daemon never reads this journal".to_owned();
     }
@@ -347,7 +372,7 @@ pub(in crate::cmd) fn daemon_verdict(summaries: &[Summary]) -> String {
     format!("the daemon starts, but {}", parts.join(", "))
 }
 
-pub(in crate::cmd) fn next_commands(summaries: &[Summary], for_daemon: bool) -> Vec<String> {
+pub(in crate::cmd) fn next_commands(summaries: &[&Summary], for_daemon: bool) -> Vec<String> {
     let mut next = Vec::new();
     for summary in summaries {
         let stops = summary.daemon.contains(&Reaction::DoesNotStart);

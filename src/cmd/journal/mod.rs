@@ -6,8 +6,12 @@ pub mod check;
 pub mod compact;
 pub mod export;
 pub mod log;
+pub mod map;
+mod pictures;
 pub mod repair;
+pub mod report;
 pub mod show;
+pub mod stat;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -79,6 +83,30 @@ pub enum Verb {
     Compact(compact::Compact),
     /// Print the live records, one JSON document a line
     Export(export::Export),
+    /// Count what is in a journal: bytes by kind, findings, growth, the ids that take the most
+    ///
+    /// The figures are those of journal check, counted in the same pass, and what a compaction would save is what
+    /// journal compact --dry-run says. Where it would be refused, a word says why: damage, witness (the journal is not
+    /// what was validated), handoff (one is half accepted), hold (a legal hold may cover what would be erased), or unread
+    /// (the daemon cannot read the newest version of an id).
+    ///
+    /// Growth is told in stretches of one width, at most 24 that have records; the width is the smallest that does. A
+    /// record without a time counts with the one before it. Of sessions and cases an id's bytes are those of all of its
+    /// records; of facts they are those of the fact, where it is live.
+    ///
+    /// Nothing is kept and nothing is written. The exit status is 3 where there is damage.
+    Stat(stat::Stat),
+    /// Draw a journal as a bar: which parts of the file are live, dead and damaged
+    ///
+    /// Each cell of the bar is as long as every other. A cell with any damage shows it, however little it is. Below the
+    /// bar are the damaged stretches, each with the command that prints it. The exit status is 3 where there is damage.
+    Map(map::Map),
+    /// Write a page of figures and pictures that a browser opens
+    ///
+    /// The page stands alone: it has no script and loads nothing. Its figures are those of journal stat. It is written as
+    /// a whole or not at all, for its owner's eyes only, in the place of a file of that name. The exit status is 3 where
+    /// there is damage; the page is written all the same.
+    Report(report::Report),
 }
 
 /// A journal, by its name.
@@ -128,6 +156,9 @@ pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
         Verb::Compact(args) => compact::run(context, &args),
         Verb::Export(args) => export::run(context, &args),
         Verb::Log(args) => log::run(context, &args),
+        Verb::Stat(args) => stat::run(context, &args),
+        Verb::Map(args) => map::run(context, &args),
+        Verb::Report(args) => report::run(context, &args),
     }
 }
 
