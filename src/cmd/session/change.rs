@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use clap::Args;
 
 use super::Change;
-use super::view::{Done, absent, find, parsed, tell};
+use super::view::{Done, absent, find, parsed, tell, write};
 use crate::cmd::{Context, plural};
 use crate::error::{Code, Error, Result};
-use crate::journal::append;
 use crate::journal::shape::RAW_ID;
 use crate::journal::table::Table;
 use crate::store::scope::Scope;
@@ -94,17 +93,11 @@ pub fn archive(context: &mut Context, args: &Change, reason: Option<Option<&str>
         },
         ..found.clone()
     };
-    let (action, schema) = match reason {
+    let what = match reason {
         Some(_) => ("archive", "cruxctl.session.archive.v1"),
         None => ("unarchive", "cruxctl.session.unarchive.v1"),
     };
-    let line = new.line();
-    append::check_length(&JOURNAL, &line)?;
-    let mut done = Done { action, id: &args.one.id, session: Some(&new), span: None };
-    if let Some(lock) = lock {
-        done.span = context.append(&lock, table, &[line])?.spans.first().copied();
-    }
-    tell(context, schema, &[done], args.dry_run)
+    write(context, what, (&args.one.id, &new), (lock, table))
 }
 
 /// Runs `reap`.

@@ -8,10 +8,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
 use super::One;
-use super::view::{Done, command, find, parsed, tell};
+use super::view::{Writing, command, find, parsed, write};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
-use crate::journal::append;
 use crate::store::session::{self, JOURNAL, Session};
 
 /// Arguments of `session put`.
@@ -26,31 +25,22 @@ pub struct Put {
     /// Let the session expire after this time span, for example 90m, 2h or 3days
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub ttl: Option<Duration>,
-    /// Who writes it [default: the agent]
-    #[arg(long, value_name = "NAME")]
-    pub actor: Option<String>,
     /// Only if there is no such session
     #[arg(long, conflicts_with = "if_match")]
     pub if_absent: bool,
     /// Only if the current state has this BLAKE3 hash, as `session show` prints it
     #[arg(long, value_name = "HASH")]
     pub if_match: Option<String>,
-    /// The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]
-    #[arg(long, value_name = "BYTES")]
-    pub max_state_bytes: Option<u64>,
-    /// Store a state that the daemon cannot read
-    #[arg(long)]
-    pub allow_daemon_unreadable: bool,
-    /// Say what would be done and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// How.
+    #[command(flatten)]
+    pub writing: Writing,
 }
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: Put) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let stored = scope.stored(&args.one.id).into_owned();
-    let most = input::most_state_bytes(args.max_state_bytes)?;
+    let most = input::most_state_bytes(args.writing.max_state_bytes)?;
     let if_match = match &args.if_match {
         Some(text) => Some(text.parse::<blake3::Hash>().map_err(|_| {
             let message = format!("--if-match {text:?} is no BLAKE3 hash of 64 hex digits");
@@ -60,10 +50,10 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
     };
     let expires_at = args.ttl.map(|ttl| expiry(ttl, context.env.now())).transpose()?;
     let state = input::state(args.file.as_deref(), most)?;
-    if let Some(why) = state.daemon_loses.filter(|_| !args.allow_daemon_unreadable) {
+    if let Some(why) = state.daemon_loses.filter(|_| !args.writing.allow_daemon_unreadable) {
         return Err(input::unreadable_for_daemon(&why));
     }
-    let (lock, mut table) = context.for_new(&JOURNAL, args.dry_run)?;
+    let (lock, mut table) = context.for_new(&JOURNAL, args.writing.dry_run)?;
     let current = find(&mut table, &scope, &args.one.id)?;
     let current = current.as_ref().map(|(line, _)| parsed(&table, line)).transpose()?;
     match (&current, if_match) {
@@ -96,18 +86,11 @@ pub fn run(context: &mut Context, args: Put) -> Result<()> {
         archived: false,
         archived_at: None,
         archive_reason: None,
-        actor: args.actor.as_deref().or(context.agent.as_deref()).map(|a| Cow::Owned(a.to_owned())),
+        actor: args.writing.actor(context),
         others: String::new(),
         exact: true,
     };
-    let line = new.line();
-    append::check_length(&JOURNAL, &line)?;
-    let mut done = Done { action: "put", id: &args.one.id, session: Some(&new), span: None };
-    if let Some(lock) = lock {
-        let appended = context.append(&lock, table, &[line])?;
-        done.span = appended.spans.first().copied();
-    }
-    tell(context, "cruxctl.session.put.v1", &[done], args.dry_run)
+    write(context, ("put", "cruxctl.session.put.v1"), (&args.one.id, &new), (lock, table))
 }
 
 /// When a session expires that does so after this time span.

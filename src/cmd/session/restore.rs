@@ -1,6 +1,5 @@
 //! `cruxctl session restore`: an earlier version becomes the live one again, as a new version.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args};
@@ -9,10 +8,10 @@ use super::One;
 use super::change::writable;
 use super::put::expiry;
 use super::version::{self, When};
-use super::view::{Done, find, tell};
+use super::view::{Writing, find, tell, write};
 use crate::cmd::{Context, input};
 use crate::error::Result;
-use crate::journal::{append, json};
+use crate::journal::json;
 use crate::render::rfc3339;
 use crate::store::session::{DEPTH_AROUND_STATE, JOURNAL, Session};
 
@@ -29,35 +28,26 @@ pub struct Restore {
     /// Let the session expire after this time span [default: when the version expires, unless that is past]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub ttl: Option<Duration>,
-    /// Who restores it [default: the agent]
-    #[arg(long, value_name = "NAME")]
-    pub actor: Option<String>,
-    /// The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]
-    #[arg(long, value_name = "BYTES")]
-    pub max_state_bytes: Option<u64>,
-    /// Store a state that the daemon cannot read
-    #[arg(long)]
-    pub allow_daemon_unreadable: bool,
-    /// Say what would be done and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// How.
+    #[command(flatten)]
+    pub writing: Writing,
 }
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Restore) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
-    let most = input::most_state_bytes(args.max_state_bytes)?;
+    let most = input::most_state_bytes(args.writing.max_state_bytes)?;
     // The whole journal is read before the lock is taken. Its versions stay what they are, whatever comes behind them.
     let found = version::find(context, &scope, &args.one, &args.when)?;
     let was = found.session()?;
     writable(&was)?;
-    fits(&was, most, args.allow_daemon_unreadable)?;
-    let (lock, mut table) = context.for_change(&JOURNAL, args.dry_run)?;
+    fits(&was, most, args.writing.allow_daemon_unreadable)?;
+    let (lock, mut table) = context.for_change(&JOURNAL, args.writing.dry_run)?;
     let now = context.env.now();
     let current = find(&mut table, &scope, &args.one.id)?;
     if args.ttl.is_none() && current.is_some_and(|(line, _)| line == found.bytes) {
         let text = format!("version {} is the live one: nothing was written", found.revision.number);
-        tell(context, SCHEMA, &[], args.dry_run)?;
+        tell(context, SCHEMA, &[], args.writing.dry_run)?;
         context.printer.note(&text);
         return Ok(());
     }
@@ -65,16 +55,10 @@ pub fn run(context: &mut Context, args: &Restore) -> Result<()> {
     let new = Session {
         updated_at: now,
         expires_at: args.ttl.map(|ttl| expiry(ttl, now)).transpose()?.or(kept),
-        actor: args.actor.as_deref().or(context.agent.as_deref()).map(|a| Cow::Owned(a.to_owned())),
+        actor: args.writing.actor(context),
         ..was.clone()
     };
-    let line = new.line();
-    append::check_length(&JOURNAL, &line)?;
-    let mut done = Done { action: "restore", id: &args.one.id, session: Some(&new), span: None };
-    if let Some(lock) = lock {
-        done.span = context.append(&lock, table, &[line])?.spans.first().copied();
-    }
-    tell(context, SCHEMA, &[done], args.dry_run)?;
+    write(context, ("restore", SCHEMA), (&args.one.id, &new), (lock, table))?;
     if let Some(at) = was.expires_at.filter(|_| new.expires_at.is_none()) {
         let text = format!("that version expired at {}; restored, it does not expire (--ttl)", rfc3339(at));
         context.printer.note(&text);

@@ -1,12 +1,17 @@
 //! What the verbs share: the journal as one verb sees it, what is not there, and what was done.
 
+use std::borrow::Cow;
+
+use clap::Args;
+
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
-use crate::journal::Span;
+use crate::journal::lock::Lock;
 use crate::journal::table::Table;
+use crate::journal::{Span, append};
 use crate::render::{Group, Value, quoted};
 use crate::store::scope::{self, Scope};
-use crate::store::session::Session;
+use crate::store::session::{JOURNAL, Session};
 
 /// The line of a live session that this scope sees, and its place.
 pub(in crate::cmd) fn find(table: &mut Table, scope: &Scope, id: &str) -> Result<Option<(Vec<u8>, Span)>> {
@@ -116,4 +121,46 @@ pub(super) fn tell(context: &mut Context, schema: &'static str, done: &[Done<'_>
         printer.end()
     })();
     told.map_err(|error: Error| error.after(!dry_run && !done.is_empty(), "the record is stored"))
+}
+
+/// Writes a session behind the lock, where it is not only tried, and tells of it. `what`: the action, and the answer's
+/// schema.
+pub(super) fn write(
+    context: &mut Context,
+    (action, schema): (&'static str, &'static str),
+    (id, new): (&str, &Session<'_>),
+    (lock, table): (Option<Lock>, Table),
+) -> Result<()> {
+    let line = new.line();
+    append::check_length(&JOURNAL, &line)?;
+    let dry_run = lock.is_none();
+    let mut done = Done { action, id, session: Some(new), span: None };
+    if let Some(lock) = lock {
+        done.span = context.append(&lock, table, &[line])?.spans.first().copied();
+    }
+    tell(context, schema, &[done], dry_run)
+}
+
+/// How a session is written.
+#[derive(Args, Debug)]
+pub struct Writing {
+    /// Who writes it [default: the agent]
+    #[arg(long, value_name = "NAME")]
+    pub actor: Option<String>,
+    /// The largest state that is written [default: $CRUXCTL_MAX_STATE_BYTES or 16777216]
+    #[arg(long, value_name = "BYTES")]
+    pub max_state_bytes: Option<u64>,
+    /// Store a state that the daemon cannot read
+    #[arg(long)]
+    pub allow_daemon_unreadable: bool,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl Writing {
+    /// Who writes it.
+    pub(super) fn actor(&self, context: &Context) -> Option<Cow<'static, str>> {
+        self.actor.clone().or_else(|| context.agent.clone()).map(Cow::Owned)
+    }
 }
