@@ -32,6 +32,7 @@ pub(crate) fn flag(name: &str) -> Option<u64> {
 }
 
 /// This program, which is its own peer under a flag.
+#[allow(dead_code, reason = "not every benchmark is its own peer")]
 pub(crate) fn itself() -> String {
     std::env::current_exe().expect("this program").display().to_string()
 }
@@ -59,6 +60,7 @@ impl Row {
         Row { name, command, input: "", most, before: None, twice: false, times: Vec::new(), kib: 0 }
     }
 
+    #[allow(dead_code, reason = "not every benchmark has something to do before")]
     pub(crate) fn before(mut self, before: impl Fn() + 'static) -> Row {
         self.before = Some(Box::new(before));
         self

@@ -31,6 +31,8 @@ const BEGINNING: &str = "beginning of ";
 pub enum Offers {
     /// The id of a session, as the scope sees it.
     Sessions,
+    /// The id of a session that there is or was, as the scope sees it.
+    SessionsEver,
     /// The number of a revision of the session that was typed before.
     Revisions,
     /// The id of a case.
@@ -73,7 +75,8 @@ impl Offers {
                 && !asked.given.iter().any(|given| given == text)
         };
         match self {
-            Offers::Sessions => sessions(dir, asked, &fits),
+            Offers::Sessions => sessions(dir, asked, Which::Live, &fits),
+            Offers::SessionsEver => sessions(dir, asked, Which::Mentioned, &fits),
             Offers::Revisions => told(asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)), &fits),
             Offers::Cases => few(ids(dir, &case::JOURNAL, Which::Live, &fits).iter()),
             Offers::Facts => told(facts(dir, (asked, word), &fits), &fits),
@@ -129,10 +132,10 @@ fn told(mut texts: Vec<Text>, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCand
     candidates.into_iter().zip(help).map(|(candidate, help)| candidate.help(help)).collect()
 }
 
-/// The ids of live sessions, as the scope sees them.
-fn sessions(dir: &DataDir, asked: &Asked, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCandidate> {
+/// The ids of sessions, as the scope sees them.
+fn sessions(dir: &DataDir, asked: &Asked, which: Which, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCandidate> {
     let Some(scope) = &asked.scope else { return Vec::new() };
-    let stored = ids(dir, &session::JOURNAL, Which::Live, &|id| scope.visible(id).is_some_and(fits));
+    let stored = ids(dir, &session::JOURNAL, which, &|id| scope.visible(id).is_some_and(fits));
     few(stored.iter().filter_map(|id| scope.visible(id)))
 }
 

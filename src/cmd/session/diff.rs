@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use clap::Args;
 use serde::Serialize;
 
-use super::One;
+use super::Ever;
 use super::version::{never, walk};
 use super::view::command;
 use crate::cmd::complete::Offers;
@@ -19,9 +19,9 @@ use crate::store::session::{JOURNAL, Session, Version};
 /// Arguments of `session diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Which session; it may be deleted.
+    /// Which session.
     #[command(flatten)]
-    pub one: One,
+    pub one: Ever,
     /// The version before, as `session history` counts them [default: the one in front of the other]
     #[arg(value_name = "A", add = Offers::Revisions)]
     pub before: Option<u64>,

@@ -54,7 +54,7 @@ struct Shown {
 /// The version that is meant: the live one, which the index knows, or one out of the history.
 fn look_up(context: &mut Context, scope: &Scope, one: &One, when: &When) -> Result<Shown> {
     if when.is_named() {
-        let Found { bytes, revision, opened } = version::find(context, scope, one, when)?;
+        let Found { bytes, revision, opened } = version::find(context, scope, &one.id, when)?;
         return Ok(Shown { bytes, span: revision.span, counted: Some((revision.number, revision.line)), opened });
     }
     let mut table = context.table(&JOURNAL, true)?;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::One;
+use super::Ever;
 use super::version::{Written, never, walk};
 use crate::cmd::Context;
 use crate::error::Result;
@@ -89,7 +89,7 @@ impl Before {
 }
 
 /// Runs the verb.
-pub fn run(context: &mut Context, args: &One) -> Result<()> {
+pub fn run(context: &mut Context, args: &Ever) -> Result<()> {
     let scope = context.scope(args.all_agents)?;
     let mut before: Option<Before> = None;
     let mut begun = false;

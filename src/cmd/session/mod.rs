@@ -47,7 +47,7 @@ pub enum Verb {
     /// history: what is left is counted anew. The daemon writes no time when it deletes: then the times of the records
     /// around it are shown. Stretches that cannot be read and name the session follow, and those that a repair has set
     /// aside, each with the command that shows it.
-    History(One),
+    History(Ever),
     /// Say what differs between two versions, with every value as it is written
     ///
     /// Paths are written as jq reads them: of an element that went, they count in the version before; else in the one
@@ -78,6 +78,17 @@ pub enum Verb {
 pub struct One {
     /// The session's id
     #[arg(add = Offers::Sessions)]
+    pub id: String,
+    /// Take the id as it is stored, whatever agent it belongs to
+    #[arg(long)]
+    pub all_agents: bool,
+}
+
+/// Which session, and it may be one that was deleted.
+#[derive(Args, Debug)]
+pub struct Ever {
+    /// The session's id; it may be deleted
+    #[arg(add = Offers::SessionsEver)]
     pub id: String,
     /// Take the id as it is stored, whatever agent it belongs to
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 
-use super::One;
+use super::Ever;
 use super::change::writable;
 use super::put::expiry;
 use super::version::{self, When};
@@ -19,9 +19,9 @@ use crate::store::session::{DEPTH_AROUND_STATE, JOURNAL, Session};
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("version").required(true).args(["rev", "at"]))]
 pub struct Restore {
-    /// Which session; it may be deleted.
+    /// Which session.
     #[command(flatten)]
-    pub one: One,
+    pub one: Ever,
     /// Which version.
     #[command(flatten)]
     pub when: When,
@@ -38,7 +38,7 @@ pub fn run(context: &mut Context, args: &Restore) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let most = input::most_state_bytes(args.writing.max_state_bytes)?;
     // The whole journal is read before the lock is taken. Its versions stay what they are, whatever comes behind them.
-    let found = version::find(context, &scope, &args.one, &args.when)?;
+    let found = version::find(context, &scope, &args.one.id, &args.when)?;
     let was = found.session()?;
     writable(&was)?;
     fits(&was, most, args.writing.allow_daemon_unreadable)?;

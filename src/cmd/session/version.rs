@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use clap::Args;
 
-use super::One;
 use super::view::{absent, command};
 use crate::cmd::complete::Offers;
 use crate::cmd::{Context, moment, plural};
@@ -117,11 +116,11 @@ pub(super) fn never(context: &mut Context, scope: &Scope, id: &str) -> Result<Er
 }
 
 /// Finds the version that is meant.
-pub(super) fn find(context: &mut Context, scope: &Scope, one: &One, when: &When) -> Result<Found> {
+pub(super) fn find(context: &mut Context, scope: &Scope, id: &str, when: &When) -> Result<Found> {
     let at = when.at.as_deref().map(|text| moment(text, context.env.now())).transpose()?;
     let mut search = Search::default();
     let mut stored = None;
-    let (opened, history) = walk(context, scope, &one.id, &mut |_, opened, revision, bytes| {
+    let (opened, history) = walk(context, scope, id, &mut |_, opened, revision, bytes| {
         let is_it = match (when.rev, at) {
             (Some(number), _) => number == revision.number,
             (None, Some(at)) => {
@@ -140,11 +139,11 @@ pub(super) fn find(context: &mut Context, scope: &Scope, one: &One, when: &When)
         Ok(())
     })?;
     if history.revisions == 0 {
-        return Err(never(context, scope, &one.id)?);
+        return Err(never(context, scope, id)?);
     }
-    let shown: String = one.id.chars().take(200).collect();
+    let shown: String = id.chars().take(200).collect();
     let no = |message: String| Error::new(Code::NoRevision, message);
-    let hint = command(context, "history", scope, &one.id);
+    let hint = command(context, "history", scope, id);
     let Some((revision, bytes)) = search.best else {
         return Err(no(match (when.rev, at, search.first) {
             (Some(number), ..) => {
@@ -167,7 +166,7 @@ pub(super) fn find(context: &mut Context, scope: &Scope, one: &One, when: &When)
         let mut error = no(format!("session {shown:?} was deleted, {when}; that is its version {}", revision.number));
         if let Some(number) = search.stored_before {
             for verb in ["get", "restore"] {
-                error = error.hint(command(context, &format!("{verb} --rev {number}"), scope, &one.id));
+                error = error.hint(command(context, &format!("{verb} --rev {number}"), scope, id));
             }
         }
         return Err(error.hint(hint));
