@@ -47,8 +47,11 @@ pub enum Piece<'a> {
     New(&'a [u8]),
 }
 
-/// Takes the next piece that is left.
+/// Takes the next piece that is left of a record.
 pub type Keep<'k> = dyn FnMut(Piece<'_>) -> Result<()> + 'k;
+
+/// Takes the next piece that is left, with where the record lies that it is left of.
+type Leave<'k> = dyn FnMut(u64, Piece<'_>) -> Result<()> + 'k;
 
 /// How a journal whose records depend on each other is compacted: hands out what is left of the next record, once all of
 /// them were replayed. Records of unknown ops are kept without it.
@@ -87,7 +90,7 @@ fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> 
 /// What a compaction would do. A damaged journal is refused: repair first.
 pub fn plan(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<Compaction> {
     vouched_for(dir, opened, journal)?;
-    walk(opened, journal, &mut |_| Ok(()))
+    walk(opened, journal, &mut |_, _| Ok(()))
 }
 
 /// Carries a compaction out behind the lock.
@@ -99,7 +102,8 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
         return Ok(compaction);
     };
     let mut copy = Replacement::begin(dir, journal, old, opened.len, tag)?;
-    walk(&opened, journal, &mut |piece| {
+    walk(&opened, journal, &mut |place, piece| {
+        copy.at(place);
         match piece {
             Piece::Kept(span) => copy.copy(span)?,
             Piece::New(line) => copy.write(line)?,
@@ -114,11 +118,11 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
 /// What a compaction would leave of a journal in which no damage was found, from what its records add up to. `unread`:
 /// where the records lie that are read here and not by the daemon.
 pub fn measure(opened: &Opened, journal: &Journal, live: Live, unread: &HashSet<u64>) -> Result<Compaction> {
-    left(opened, journal, live, unread, &mut |_| Ok(()))
+    left(opened, journal, live, unread, &mut |_, _| Ok(()))
 }
 
 /// Hands out what is left, in order.
-fn walk(opened: &Opened, journal: &Journal, keep: &mut Keep<'_>) -> Result<Compaction> {
+fn walk(opened: &Opened, journal: &Journal, keep: &mut Leave<'_>) -> Result<Compaction> {
     let mut live = Live::new(journal);
     // Offsets of records that are read here and not by the daemon.
     let mut unread: HashSet<u64> = HashSet::new();
@@ -153,11 +157,11 @@ fn left(
     journal: &Journal,
     mut live: Live,
     unread: &HashSet<u64>,
-    keep: &mut Keep<'_>,
+    keep: &mut Leave<'_>,
 ) -> Result<Compaction> {
     let mut compaction = Compaction { before_bytes: opened.len, live: live.live(), ..Compaction::default() };
     let (after, new) = (Cell::new(0), Cell::new(false));
-    let mut keep = |piece: Piece<'_>| {
+    let mut keep = |place: u64, piece: Piece<'_>| {
         let len = match piece {
             Piece::Kept(span) => span.len,
             Piece::New(line) => {
@@ -166,7 +170,7 @@ fn left(
             }
         };
         after.set(after.get() + len + 1);
-        keep(piece)
+        keep(place, piece)
     };
     match journal.compacts {
         None => {
@@ -212,7 +216,7 @@ fn each_left(
     opened: &Opened,
     journal: &Journal,
     compaction: &mut Compaction,
-    keep: &mut Keep<'_>,
+    keep: &mut Leave<'_>,
     take: &mut dyn FnMut(&Record<'_>, &mut Keep<'_>) -> Result<()>,
 ) -> Result<()> {
     opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| match item {
@@ -220,14 +224,14 @@ fn each_left(
             let mut is_left = false;
             take(record, &mut |piece| {
                 is_left = true;
-                keep(piece)
+                keep(record.span.offset, piece)
             })?;
             compaction.dropped += u64::from(!is_left);
             Ok(())
         }
         Item::Foreign { span, .. } => {
             compaction.foreign += 1;
-            keep(Piece::Kept(*span))
+            keep(span.offset, Piece::Kept(*span))
         }
         Item::Finding(..) | Item::LineEnd { .. } => Ok(()),
     })?;

@@ -424,6 +424,25 @@ fn make_folder(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// How many lines end between two offsets of a file, as far as it reaches.
+pub fn count_lines(file: &File, from: u64, to: u64) -> io::Result<u64> {
+    let mut block = vec![0; 1 << 18];
+    let (mut at, mut lines) = (from, 0);
+    while at < to {
+        let want = usize::try_from(to - at).unwrap_or(usize::MAX).min(block.len());
+        match file.read_at(&mut block[..want], at) {
+            Ok(0) => break,
+            Ok(got) => {
+                lines += memchr::memchr_iter(b'\n', &block[..got]).count() as u64;
+                at += got as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(lines)
+}
+
 /// Makes names in a folder durable.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -7,10 +7,11 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 
 use super::Journal;
 use super::files::{self, DataDir, Window};
-use super::finding::Span;
 use super::replace::Continued;
 use super::replay::{Opened, Seen};
 use super::scan::{Item, Stretch};
@@ -25,10 +26,13 @@ const BLOCK: u64 = 1 << 16;
 pub enum Change {
     /// A compaction or repair has replaced it, and said where it goes on.
     Replaced,
-    /// Something else has put another file in its place. The first so many bytes of it were in the old one.
+    /// Another file has taken its place, and nothing says where it goes on. The first so many bytes of it were in the
+    /// old one.
     Exchanged(u64),
     /// It is shorter than what was read of it: from so many bytes to so many.
     Cut(u64, u64),
+    /// What was read of it is not what it has there now: it is read from its beginning.
+    Rewritten,
 }
 
 /// What one look has met beside the items.
@@ -37,11 +41,14 @@ pub struct Look {
     /// What was read.
     pub seen: Seen,
     /// What has become of the journal, if anything.
-    pub change: Option<Change>,
+    pub changes: Vec<Change>,
 }
 
 /// Takes the next item.
 pub type Take<'t> = dyn FnMut(&Item<'_>) -> Result<()> + 't;
+
+/// A file's length and when it was changed.
+type State = (u64, i64, i64);
 
 /// A journal that is followed.
 #[derive(Debug)]
@@ -55,25 +62,62 @@ pub struct Follower {
     lines: u64,
     /// How far it was looked for that line's end.
     looked: u64,
-    /// What the file begins with.
-    head: Vec<u8>,
+    /// By what the part that was read is known again.
+    known: Known,
+    /// How the file was when all of its whole lines had been read.
+    state: Option<State>,
+    /// Lines that were handed out of an old file, and are carried over to this one: their hashes, and for how many looks
+    /// they are still waited for.
+    owed: (Vec<u64>, u32),
 }
 
-/// How many bytes of its beginning a file is known again by.
-const HEAD: u64 = 4096;
+/// For how many looks a line is waited for that must be carried over.
+const PATIENCE: u32 = 250;
+
+/// How many bytes at either end of what was read are kept.
+const ENDS: u64 = 4096;
+
+/// What the beginning and the end of a part of a file are.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Known {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl Known {
+    /// Of the first `at` bytes of a file.
+    fn of(file: &File, at: u64) -> io::Result<Known> {
+        let part = |offset: u64, len: u64| -> io::Result<Vec<u8>> {
+            let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+            file.read_exact_at(&mut bytes, offset)?;
+            Ok(bytes)
+        };
+        let len = at.min(ENDS);
+        Ok(Known { head: part(0, len)?, tail: part(at - len, len)? })
+    }
+
+    /// Whether a file begins with the part that these are the ends of.
+    fn holds(&self, file: &File, at: u64) -> io::Result<bool> {
+        Ok(*self == Known::of(file, at)?)
+    }
+}
+
+fn state_of(file: &File) -> io::Result<State> {
+    let data = file.metadata()?;
+    Ok((data.len(), data.mtime(), data.mtime_nsec()))
+}
 
 impl Follower {
     /// Follows a journal from where it was read to. `lines`: how many lines end before `at`.
     #[must_use]
     pub fn new(dir: &DataDir, journal: &'static Journal, opened: Opened, (at, lines): (u64, u64)) -> Follower {
-        let head = Span { offset: 0, len: opened.len.min(HEAD) };
         // What cannot be read now is told at the first look.
-        let head = opened.file.as_ref().and_then(|file| files::read_span(file, &opened.path, head).ok());
-        let head = head.unwrap_or_default();
-        Follower { dir: dir.clone(), journal, file: opened.file, at, lines, looked: at, head }
+        let known = opened.file.as_ref().and_then(|file| Known::of(file, at).ok()).unwrap_or_default();
+        let (dir, file, looked, owed) = (dir.clone(), opened.file, at, (Vec::new(), 0));
+        Follower { dir, journal, file, at, lines, looked, known, state: None, owed }
     }
 
-    /// The end of the last whole line of a journal, and how many lines end before it.
+    /// The end of the last whole line of a journal.
     pub fn whole_lines(opened: &Opened) -> Result<u64> {
         match &opened.file {
             Some(file) => {
@@ -88,76 +132,135 @@ impl Follower {
     pub fn look(&mut self, take: &mut Take<'_>) -> Result<Look> {
         let path = self.dir.journal(self.journal);
         let failed = |e: io::Error| Error::io("read", &path, &e);
-        // The name first: what is read of the old file afterwards was written before it lost its name, or is not ours.
-        let now = files::open_read(&path)?;
-        let Some(old) = self.file.take() else {
-            let Some(new) = now else { return Ok(Look::default()) };
-            (self.at, self.lines, self.looked) = (0, 0, 0);
-            self.file = Some(new);
-            return self.lines_so_far(take);
-        };
-        let old_is = Identity::of(&old).map_err(failed)?;
-        let new_is = now.as_ref().map(Identity::of).transpose().map_err(failed)?;
-        let Some((new, new_is)) = now.zip(new_is).filter(|(_, new)| *new != old_is) else {
-            self.file = Some(old);
-            return self.lines_so_far(take);
-        };
-        let noted =
-            Continued::read(&self.dir, self.journal).filter(|note| (note.old.0, note.new.0) == (old_is, new_is));
-        let len = files::metadata(&old, &path)?.len();
-        self.file = Some(old);
         let mut look = Look::default();
-        let to = noted.map_or(len, |note| note.old.1);
-        if to > self.at {
-            look.seen = self.read(to, take)?;
+        // The name first: what is read of the old file afterwards was written before it lost its name, or is carried over.
+        let now = files::open_read(&path)?;
+        match (self.file.take(), now) {
+            (None, None) => return Ok(look),
+            (None, Some(new)) => self.begin(new, 0, &path)?,
+            (Some(old), None) => self.file = Some(old),
+            (Some(old), Some(new)) => {
+                let (old_is, new_is) = (Identity::of(&old).map_err(failed)?, Identity::of(&new).map_err(failed)?);
+                self.file = Some(old);
+                if old_is != new_is {
+                    self.change(new, (old_is, new_is), &mut look, take)?;
+                }
+            }
         }
-        let (from, change) = match noted {
-            // What has come to the old file behind that was carried over.
-            Some(note) => (note.new.1 + self.at.saturating_sub(note.old.1), Change::Replaced),
+        self.lines_so_far(&mut look, take)?;
+        Ok(look)
+    }
+
+    /// Begins with a file, behind its first `at` bytes.
+    fn begin(&mut self, file: File, at: u64, path: &Path) -> Result<()> {
+        let failed = |e: io::Error| Error::io("read", path, &e);
+        // What was to be carried over may not be there yet.
+        let at = at.min(files::metadata(&file, path)?.len());
+        (self.at, self.looked) = (at, at);
+        self.lines = files::count_lines(&file, 0, at).map_err(failed)?;
+        self.known = Known::of(&file, at).map_err(failed)?;
+        (self.file, self.state) = (Some(file), None);
+        Ok(())
+    }
+
+    /// Reads the old file to its end, and goes on with the one that has taken its place.
+    fn change(
+        &mut self,
+        new: File,
+        (old_is, new_is): (Identity, Identity),
+        look: &mut Look,
+        take: &mut Take<'_>,
+    ) -> Result<()> {
+        let path = self.dir.journal(self.journal);
+        let failed = |e: io::Error| Error::io("read", &path, &e);
+        let note = Continued::read(&self.dir, self.journal).filter(|note| note.new == new_is);
+        let before = note.and_then(|note| note.from.into_iter().find(|before| before.file == old_is));
+        let Some(old) = &self.file else { return Ok(()) };
+        let to = before.map_or(files::metadata(old, &path)?.len(), |before| before.bytes);
+        let from = match before {
+            Some(before) => {
+                look.changes.push(Change::Replaced);
+                // What a daemon wrote to the old file behind that, and was handed out already, is carried over.
+                self.owed = (hashes(old, before.bytes, self.at).map_err(failed)?, PATIENCE);
+                before.at
+            }
             None => {
-                let known = self.file.as_ref().map_or(Ok(0), |old| shared(old, &new)).map_err(failed)?;
-                (known, Change::Exchanged(known))
+                let known = shared(old, &new).map_err(failed)?;
+                look.changes.push(Change::Exchanged(known));
+                known
             }
         };
-        look.change = Some(change);
-        (self.at, self.looked, self.lines) = (from, from, lines_before(&new, from).map_err(failed)?);
-        (self.file, self.head) = (Some(new), Vec::new());
-        look.seen.add(self.lines_so_far(take)?.seen);
-        Ok(look)
+        if to > self.at {
+            look.seen.add(self.read(to, take)?);
+        }
+        self.begin(new, from, &path)
     }
 
     /// Hands out the whole lines that the file has more than before.
-    fn lines_so_far(&mut self, take: &mut Take<'_>) -> Result<Look> {
+    fn lines_so_far(&mut self, look: &mut Look, take: &mut Take<'_>) -> Result<()> {
         let path = self.dir.journal(self.journal);
-        let Some(file) = &self.file else { return Ok(Look::default()) };
-        let len = files::metadata(file, &path)?.len();
-        let mut look = Look::default();
         let failed = |e: io::Error| Error::io("read", &path, &e);
-        let head = || files::read_span(file, &path, Span { offset: 0, len: len.min(HEAD) });
-        if len < self.at {
-            look.change = Some(Change::Cut(self.at, len));
+        let Some(file) = &self.file else { return Ok(()) };
+        let state = state_of(file).map_err(failed)?;
+        if Some(state) == self.state {
+            return Ok(());
+        }
+        let len = state.0;
+        let is_short = len < self.at;
+        let holds = match self.known.holds(file, self.at) {
+            // It has just become shorter, which the next look sees.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !is_short => return Ok(()),
+            Err(_) if is_short => false,
+            holds => holds.map_err(failed)?,
+        };
+        if is_short || !holds {
             // What it begins with now was either there before, or has taken its place.
-            let kept = self.head.starts_with(&head()?);
+            let head = Known::of(file, len.min(ENDS).min(self.at)).map_err(failed)?.head;
+            let kept = is_short && len > 0 && self.known.head.starts_with(&head);
+            look.changes.push(if is_short { Change::Cut(self.at, len) } else { Change::Rewritten });
             self.at = if kept { last_end(file, 0, len).map_err(failed)?.unwrap_or(0) } else { 0 };
-            self.lines = lines_before(file, self.at).map_err(failed)?;
-            self.looked = self.at;
-            self.head = head()?;
-        } else if (self.head.len() as u64) < len.min(HEAD) {
-            self.head = head()?;
-        }
-        if len < self.looked {
+            self.lines = files::count_lines(file, 0, self.at).map_err(failed)?;
             self.looked = self.at;
         }
+        // A last line without its end may have been cut off again.
+        self.looked = if len < self.looked { self.at } else { self.looked };
         if let Some(end) = last_end(file, self.looked, len).map_err(failed)? {
-            look.seen = self.read(end, take)?;
+            look.seen.add(self.read(end, take)?);
         }
         // What was looked through and has no line end is not looked through again.
         self.looked = len;
-        Ok(look)
+        self.state = Some(state);
+        if let Some(file) = &self.file {
+            self.known = Known::of(file, self.at).map_err(failed)?;
+        }
+        self.owed.1 = self.owed.1.saturating_sub(1);
+        if self.owed.1 == 0 {
+            self.owed.0.clear();
+        }
+        Ok(())
     }
 
-    /// Hands out everything up to `to`.
+    /// Hands out everything up to `to`, but for lines that were handed out before.
     fn read(&mut self, to: u64, take: &mut Take<'_>) -> Result<Seen> {
+        let mut seen = Seen::default();
+        while !self.owed.0.is_empty() && self.at < to {
+            let path = self.dir.journal(self.journal);
+            let Some(file) = &self.file else { break };
+            let mut lines = Lines { window: Window::new(file, to), at: self.at, len: to };
+            let Some((hash, end)) = lines.next().map_err(|e| Error::io("read", &path, &e))? else { break };
+            match self.owed.0.iter().position(|owed| *owed == hash) {
+                Some(place) => {
+                    self.owed.0.swap_remove(place);
+                    (self.at, self.lines) = (end, self.lines + 1);
+                }
+                None => seen.add(self.read_all(end, take)?),
+            }
+        }
+        seen.add(self.read_all(to, take)?);
+        Ok(seen)
+    }
+
+    fn read_all(&mut self, to: u64, take: &mut Take<'_>) -> Result<Seen> {
         let file = self.file.take();
         let opened =
             Opened { path: self.dir.journal(self.journal), file, len: to, mtime: (0, 0), being_written: None };
@@ -187,19 +290,14 @@ fn last_end(file: &File, from: u64, to: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// How many lines end before an offset.
-fn lines_before(file: &File, to: u64) -> io::Result<u64> {
-    let mut window = Window::new(file, to);
-    let (mut at, mut lines) = (0, 0);
-    while at < to {
-        let block = window.some(at, usize::MAX)?;
-        if block.is_empty() {
-            break;
-        }
-        lines += memchr::memchr_iter(b'\n', block).count() as u64;
-        at += block.len() as u64;
+/// The hashes of the whole lines between two offsets.
+fn hashes(file: &File, from: u64, to: u64) -> io::Result<Vec<u64>> {
+    let mut lines = Lines { window: Window::new(file, to), at: from, len: to };
+    let mut all = Vec::new();
+    while let Some((hash, _)) = lines.next()? {
+        all.push(hash);
     }
-    Ok(lines)
+    Ok(all)
 }
 
 /// How many bytes a file begins with whose lines are in another one as well, in the same order.

@@ -5,7 +5,7 @@
 //! where the copy goes on from the old file, for whoever follows the journal.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,10 @@ pub struct Replacement<'f> {
     target: PathBuf,
     temp: PathBuf,
     out: BufWriter<File>,
+    /// Bytes written so far.
+    written: u64,
+    /// Where what came behind earlier files begins, in the old file and, once it is known, in the copy.
+    marks: Vec<(Before, Option<u64>)>,
     committed: bool,
 }
 
@@ -46,8 +50,9 @@ impl<'f> Replacement<'f> {
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let temp = folder.join(format!(".{name}.cruxctl-{tag}.tmp"));
         let file = dir.create_new(&temp, true)?;
-        let (dir, out) = (dir.clone(), BufWriter::new(file));
-        let replacement = Replacement { dir, journal, old, old_len, target, temp, out, committed: false };
+        let marks = Continued::into(dir, journal, old).into_iter().map(|before| (before, None)).collect();
+        let (dir, out, written, committed) = (dir.clone(), BufWriter::new(file), 0, false);
+        let replacement = Replacement { dir, journal, old, old_len, target, temp, out, written, marks, committed };
         replacement.dress()?;
         Ok(replacement)
     }
@@ -64,8 +69,18 @@ impl<'f> Replacement<'f> {
         copy.set_permissions(data.permissions()).map_err(|e| Error::io("set the mode of", &self.temp, &e))
     }
 
+    /// What is written next stands for what the old file has at this offset.
+    pub fn at(&mut self, old: u64) {
+        for (_, new) in self.marks.iter_mut().filter(|(before, new)| new.is_none() && before.at <= old) {
+            *new = Some(self.written);
+        }
+    }
+
     /// Copies a span of the old file.
     pub fn copy(&mut self, span: Span) -> Result<()> {
+        for (before, new) in self.marks.iter_mut().filter(|(before, new)| new.is_none() && before.at < span.end()) {
+            *new = Some(self.written + before.at.saturating_sub(span.offset));
+        }
         let mut at = span.offset;
         let mut block = vec![0; usize::try_from(span.len.min(BLOCK)).unwrap_or(0)];
         while at < span.end() {
@@ -79,6 +94,7 @@ impl<'f> Replacement<'f> {
 
     /// Writes bytes that the old file does not have.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
         self.out.write_all(bytes).map_err(|e| Error::io("write", &self.temp, &e))
     }
 
@@ -99,11 +115,8 @@ impl<'f> Replacement<'f> {
         self.finish()?;
         let known = self.old_len;
         self.carry_over()?;
-        let old = (self.old, self.old_len);
-        let (copy, _, len) = self.finish()?;
         // Nothing depends on it: whoever follows the journal without it compares the two.
-        let continued = Continued::of(old, (copy, len));
-        let _ = continued.map(|continued| continued.note(&self.dir, self.journal));
+        let _ = self.note();
         fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
         self.committed = true;
         replaced();
@@ -116,6 +129,18 @@ impl<'f> Replacement<'f> {
             Error::new(Code::UnknownWrite, message).hint("cruxctl journal check")
         })?;
         Ok(self.old_len - known)
+    }
+
+    /// Notes where the copy goes on from the old file, and from those before that.
+    fn note(&mut self) -> Result<()> {
+        let (old, old_len) = (self.old, self.old_len);
+        let (copy, path, len) = self.finish()?;
+        let identity = |file: &File| Identity::of(file).map_err(|e| Error::io("look at", path, &e));
+        let (new, old) = (identity(copy)?, identity(old)?);
+        let marks = self.marks.iter().map(|(before, new)| Before { at: new.unwrap_or(len), ..*before });
+        let mut from: Vec<Before> = marks.chain([Before { file: old, bytes: old_len, at: len }]).collect();
+        from.drain(..from.len().saturating_sub(CHAIN));
+        Continued { new, from }.note(&self.dir, self.journal)
     }
 
     /// What is left to do when the copy is in place. A daemon that opened the old file just before may have written to
@@ -158,46 +183,55 @@ impl Drop for Replacement<'_> {
     }
 }
 
-/// Where a journal that was replaced goes on: what stands in the new file behind `new` is what came to the old one behind
-/// `old`, or to the new one.
+/// How many earlier files a note names.
+const CHAIN: usize = 16;
+
+/// A file that a journal was once.
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Before {
+    /// Which file.
+    pub file: Identity,
+    /// How much of it there was when it was replaced.
+    pub bytes: u64,
+    /// Where in the journal's present file that begins which came behind those.
+    pub at: u64,
+}
+
+/// Where a journal that was replaced goes on from the files that it was before, the last one last.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Continued {
-    /// The old file, and how far it was read.
-    pub old: (Identity, u64),
-    /// The new file, and how long it was when it took the old one's place.
-    pub new: (Identity, u64),
+    /// Its present file.
+    pub new: Identity,
+    /// Those before.
+    pub from: Vec<Before>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Note {
     schema: String,
-    old: [u64; 3],
-    old_bytes: u64,
-    new: [u64; 3],
-    new_bytes: u64,
+    file: [u64; 3],
+    /// Each an earlier file, its length, and the offset in this one.
+    before: Vec<([u64; 3], u64, u64)>,
 }
 
 /// The note's schema.
 const SCHEMA: &str = "cruxctl.continued.v1";
 
 impl Continued {
-    fn of((old, old_len): (&File, u64), (new, new_len): (&File, u64)) -> io::Result<Continued> {
-        Ok(Continued { old: (Identity::of(old)?, old_len), new: (Identity::of(new)?, new_len) })
-    }
-
     fn path(dir: &DataDir, journal: &Journal) -> PathBuf {
         index::folder(dir).join(format!("{}.continued", journal.name))
     }
 
+    /// What goes on in this file from others.
+    fn into(dir: &DataDir, journal: &Journal, file: &File) -> Vec<Before> {
+        let note = Continued::read(dir, journal).filter(|note| Identity::of(file).is_ok_and(|file| file == note.new));
+        note.map_or_else(Vec::new, |note| note.from)
+    }
+
     /// Leaves the note.
     fn note(&self, dir: &DataDir, journal: &Journal) -> Result<()> {
-        let note = Note {
-            schema: SCHEMA.to_owned(),
-            old: self.old.0.words(),
-            old_bytes: self.old.1,
-            new: self.new.0.words(),
-            new_bytes: self.new.1,
-        };
+        let before = self.from.iter().map(|before| (before.file.words(), before.bytes, before.at)).collect();
+        let note = Note { schema: SCHEMA.to_owned(), file: self.new.words(), before };
         let path = Continued::path(dir, journal);
         dir.make(&index::folder(dir))?;
         // It is read while it is written: a reader sees the last one or this one.
@@ -214,13 +248,14 @@ impl Continued {
     pub fn read(dir: &DataDir, journal: &Journal) -> Option<Continued> {
         let file = files::open_kept(&Continued::path(dir, journal), false).ok()??;
         let note: Note = serde_json::from_reader(file.take(NOTE)).ok()?;
-        let (old, new) = (Identity::from_words(note.old), Identity::from_words(note.new));
-        (note.schema == SCHEMA).then_some(Continued { old: (old, note.old_bytes), new: (new, note.new_bytes) })
+        let before = |(file, bytes, at)| Before { file: Identity::from_words(file), bytes, at };
+        let from = note.before.into_iter().map(before).collect();
+        (note.schema == SCHEMA).then_some(Continued { new: Identity::from_words(note.file), from })
     }
 }
 
 /// A note is not longer.
-const NOTE: u64 = 4096;
+const NOTE: u64 = 1 << 14;
 
 /// Removes copies of a journal that a killed process left behind. The lock is held: nobody is making one.
 pub fn remove_leftovers(path: &Path, _lock: &Lock) -> Result<()> {

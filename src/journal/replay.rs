@@ -397,18 +397,10 @@ impl Opened {
         let mut offsets = offsets.to_vec();
         offsets.sort_unstable();
         let Some(file) = &self.file else { return Ok(offsets.into_iter().map(|offset| (offset, 1)).collect()) };
-        let mut block = vec![0; 1 << 18];
         let (mut at, mut line, mut lines) = (0, 1, Vec::with_capacity(offsets.len()));
         for offset in offsets {
-            while at < offset {
-                let want = usize::try_from(offset - at).unwrap_or(usize::MAX).min(block.len());
-                let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", &self.path, &e))?;
-                if got == 0 {
-                    break;
-                }
-                line += memchr::memchr_iter(b'\n', &block[..got]).count() as u64;
-                at += got as u64;
-            }
+            line += files::count_lines(file, at, offset).map_err(|e| Error::io("read", &self.path, &e))?;
+            at = offset;
             lines.push((offset, line));
         }
         Ok(lines)

@@ -456,7 +456,8 @@ impl Printer {
 
     /// Waits as long as `time` says; not so long where the reader of standard output goes away.
     pub fn wait(&mut self, time: Duration) {
-        let limit = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let limit = rustix::event::Timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
         let waited = self.out.as_ref().map(|out| {
             let mut fds = [PollFd::new(out.get_ref(), PollFlags::empty())];
             rustix::event::poll(&mut fds, Some(&limit)).map(|_| fds[0].revents())

@@ -41,7 +41,7 @@ pub struct Log {
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
     /// Go on with what is written from now on, until the reader goes away
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "until")]
     pub follow: bool,
 }
 
@@ -317,9 +317,7 @@ fn follow(
             if look.seen.damage > 0 && !context.damaged_ok {
                 context.mark(Code::DamagedJournal.kind().status());
             }
-            if let Some(change) = look.change {
-                tell_change(context, journal, change);
-            }
+            look.changes.iter().for_each(|change| tell_change(context, journal, *change));
         }
     }
 }
@@ -332,8 +330,13 @@ fn tell_change(context: &mut Context, journal: &Journal, change: Change) {
         }
         Change::Exchanged(known) => {
             let text = format!(
-                "another program has put another file in the place of {file}; its first {known} bytes were seen before"
+                "another file has taken the place of {file}, and nothing says where it goes on; its first {known} bytes \
+                 were seen before"
             );
+            context.printer.warn(&text, &[format!("cruxctl journal check {}", journal.name)]);
+        }
+        Change::Rewritten => {
+            let text = format!("{file} was written over in place: what it has now is shown from its beginning");
             context.printer.warn(&text, &[format!("cruxctl journal check {}", journal.name)]);
         }
         Change::Cut(had, has) => {
