@@ -182,6 +182,37 @@ fn a_deleted_session_has_a_history_and_comes_back() {
 }
 
 #[test]
+fn what_is_live_and_has_expired_is_brought_back_as_well() {
+    let mut world = World::new();
+    run_at(&mut world, 0, "session put s --ttl 1s", "1").ends(0);
+    run_at(&mut world, 60, "session restore s --rev 1", "").ends(0).says("it does not expire");
+    assert_eq!(world.run(&words("session get s")).ends(0).stdout, b"1\n");
+    run_at(&mut world, 61, "session restore s --rev 2 --actor op", "").ends(0);
+    assert_eq!(world.run(&words("session show s --json")).json()["actor"], "op");
+}
+
+#[test]
+fn a_write_beside_old_damage_succeeds_and_a_no_is_doubted() {
+    let text = [session_line("s", "1"), "{\"op\":\"sto".to_owned(), session_line("s", "2")].join("\n") + "\n";
+    let world = World::with("sessions.jsonl", text).damaged();
+    let restored = world.run(&words("session restore s --rev 1")).ends(0);
+    assert_eq!(restored.stderr.matches("is damaged in 1 place").count(), 1, "{restored:?}");
+    assert_eq!(world.run(&words("session restore s --rev 1 --dry-run")).status, 0);
+    let no = world.run(&words("session restore s --rev 9"));
+    assert!(no.status == 3 && no.stderr.contains("no.revision"), "{no:?}");
+    assert_eq!(world.run(&words("session get s --rev 1")).status, 3);
+}
+
+#[test]
+fn many_deletes_without_a_time_take_no_memory() {
+    let delete = "{\"op\":\"delete\",\"session_id\":\"s\"}\n";
+    let world = World::with("sessions.jsonl", session_line("s", "1") + "\n" + &delete.repeat(30_000));
+    assert_eq!(world.run(&words("session history s")).ends(0).text().lines().count(), 30_001);
+    let line = "ulimit -v 200000; cruxctl session history s | tail -n 1 | cut -f 2";
+    assert_eq!(world.shell(line).ends(0).text(), "30001\n");
+}
+
+#[test]
 fn nothing_is_brought_back_that_put_would_not_write() {
     let lines = [
         session_line("s", "1e999"),

@@ -1,5 +1,7 @@
 //! The history of one id: every record about it that the journal still has, in the order of the file.
 
+use std::collections::VecDeque;
+
 use super::finding::{Finding, Severity, Span};
 use super::live::IdKey;
 use super::parallel::Met;
@@ -7,6 +9,10 @@ use super::replay::{Opened, Seen};
 use super::stamp::Stamp;
 use super::{Journal, scan::Bytes};
 use crate::error::Result;
+
+/// How many records without a time wait for the next that has one. Where there are more, the first of them are told without
+/// it.
+const WAITING: usize = 10_000;
 
 /// How many findings that name an id are kept.
 const FINDINGS: usize = 100;
@@ -37,6 +43,8 @@ pub struct History {
     pub revisions: u64,
     /// The first stretches that cannot be read and name the id.
     pub unreadable: Vec<Finding>,
+    /// How many more there are.
+    pub more_unreadable: u64,
 }
 
 /// Hands out every record about an id of a journal in which the last record of an id wins. The whole journal is read.
@@ -47,11 +55,11 @@ pub fn each(
     take: &mut dyn FnMut(&Revision) -> Result<()>,
 ) -> Result<History> {
     let key = IdKey::of(id);
-    let (mut revisions, mut last, mut behind) = (0, None, 0);
+    let (mut revisions, mut last, mut behind, mut more_unreadable) = (0, None, 0, 0);
     // With each, how often it names the id.
     let mut unreadable: Vec<(Finding, usize)> = Vec::new();
     // Records without a time wait for the next that has one.
-    let mut waiting: Vec<Revision> = Vec::new();
+    let mut waiting: VecDeque<Revision> = VecDeque::new();
     let seen = opened.look(journal, &mut |met| {
         match met {
             Met::Record { line, span, digest, time } => {
@@ -64,7 +72,12 @@ pub fn each(
                         *times -= 1;
                     }
                     unreadable.retain(|(_, times)| *times > 0);
-                    waiting.push(Revision {
+                    if waiting.len() == WAITING
+                        && let Some(first) = waiting.pop_front()
+                    {
+                        take(&first)?;
+                    }
+                    waiting.push_back(Revision {
                         number: revisions,
                         line: *line,
                         span: *span,
@@ -84,8 +97,10 @@ pub fn each(
                 let times = finding.ids.iter().filter(|own| *own == id).count();
                 // So is one that is read in front of it.
                 let times = times.saturating_sub(usize::from(behind > 0 && behind == finding.span.offset));
-                if times > 0 && unreadable.len() < FINDINGS {
-                    unreadable.push(((**finding).clone(), times));
+                match times {
+                    0 => {}
+                    _ if unreadable.len() < FINDINGS => unreadable.push(((**finding).clone(), times)),
+                    _ => more_unreadable += 1,
                 }
             }
             Met::Finding(..) | Met::Lines(_) => {}
@@ -94,5 +109,5 @@ pub fn each(
     })?;
     waiting.iter().try_for_each(take)?;
     let unreadable = unreadable.into_iter().map(|(finding, _)| finding).collect();
-    Ok(History { seen, revisions, unreadable })
+    Ok(History { seen, revisions, unreadable, more_unreadable })
 }

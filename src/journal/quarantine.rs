@@ -234,11 +234,11 @@ pub struct SetAside {
     pub head: Vec<u8>,
 }
 
-/// The first stretches of a journal that were set aside and name an id. A manifest or file that cannot be read says
-/// nothing here.
+/// The first stretches of a journal that were set aside and name an id, and how many more there are. A manifest or file
+/// that cannot be read says nothing here.
 #[must_use]
-pub fn about(dir: &DataDir, journal: &Journal, id: &str, most: usize) -> Vec<SetAside> {
-    let mut found = Vec::new();
+pub fn about(dir: &DataDir, journal: &Journal, id: &str, most: usize) -> (Vec<SetAside>, u64) {
+    let (mut found, mut more) = (Vec::new(), 0);
     for manifest in manifests(dir, journal).unwrap_or_default() {
         let (mut at_time, mut path, mut bytes) = (String::new(), PathBuf::new(), None);
         let _ = entries(&manifest, &mut |entry| {
@@ -249,11 +249,14 @@ pub fn about(dir: &DataDir, journal: &Journal, id: &str, most: usize) -> Vec<Set
                     path = manifest.with_file_name(Path::new(&bytes_file).file_name().unwrap_or_default());
                     bytes = files::open_read(&path)?;
                 }
-                Entry::Removed { offset, length, line, class, at } if found.len() < most => {
+                Entry::Removed { offset, length, line, class, at } => {
                     let (Some(bytes), span) = (&bytes, Span { offset: at, len: length }) else { return Ok(()) };
                     if let Some(head) = names(bytes, &path, journal, span, id)? {
                         let (made_at, path) = (at_time.clone(), path.clone());
-                        found.push(SetAside { made_at, offset, line, class, path, span, head });
+                        match found.len() < most {
+                            true => found.push(SetAside { made_at, offset, line, class, path, span, head }),
+                            false => more += 1,
+                        }
                     }
                 }
                 _ => {}
@@ -261,7 +264,7 @@ pub fn about(dir: &DataDir, journal: &Journal, id: &str, most: usize) -> Vec<Set
             Ok(())
         });
     }
-    found
+    (found, more)
 }
 
 /// The first bytes of a stretch that was set aside, if anything in it names an id.

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Ever;
-use super::version::{never, walk};
+use super::version::{Walk, never, walk};
 use super::view::command;
 use crate::cmd::complete::Offers;
 use crate::cmd::{Context, plural};
@@ -74,7 +74,7 @@ pub fn run(context: &mut Context, args: &DiffArgs) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     // The two that are wanted; without numbers always the last two.
     let (mut old, mut new): (Option<Record>, Option<Record>) = (None, None);
-    let (_, history) = walk(context, &scope, &args.one.id, &mut |_, _, revision, bytes| {
+    let Walk { history, .. } = walk(context, &scope, &args.one.id, &mut |_, _, revision, bytes| {
         let this = || Some((revision.number, bytes.to_vec()));
         if args.after.is_none_or(|after| revision.number <= after) {
             let front = new.take();

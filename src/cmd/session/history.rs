@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::Ever;
-use super::version::{Written, never, walk};
+use super::version::{Walk, Written, never, walk};
 use crate::cmd::Context;
 use crate::error::Result;
 use crate::journal::finding::Finding;
@@ -97,7 +97,7 @@ pub fn run(context: &mut Context, args: &Ever) -> Result<()> {
         true => Ok(()),
         false => printer.begin("cruxctl.session.history.v1", VERSIONS),
     };
-    let (_, history) = walk(context, &scope, &args.id, &mut |printer, opened, revision, bytes| {
+    let Walk { history, .. } = walk(context, &scope, &args.id, &mut |printer, opened, revision, bytes| {
         begin(printer, &mut begun)?;
         let version = Version::read(bytes).ok_or_else(|| rewritten(&JOURNAL))?;
         let written = Written::of(&version, revision, opened);
@@ -119,14 +119,19 @@ pub fn run(context: &mut Context, args: &Ever) -> Result<()> {
         }
         Ok(())
     })?;
-    let aside = quarantine::about(&context.dir, &JOURNAL, &scope.stored(&args.id), ASIDE);
+    let (aside, more_aside) = quarantine::about(&context.dir, &JOURNAL, &scope.stored(&args.id), ASIDE);
     if history.revisions == 0 && history.unreadable.is_empty() && aside.is_empty() {
         return Err(never(context, &scope, &args.id)?);
     }
     begin(&mut context.printer, &mut begun)?;
     history.unreadable.iter().try_for_each(|finding| damaged(&mut context.printer, finding))?;
     aside.iter().try_for_each(|aside| set_aside(&mut context.printer, aside))?;
-    context.printer.end()
+    context.printer.end()?;
+    let more = history.more_unreadable + more_aside;
+    if more > 0 {
+        context.printer.warn(&format!("{more} more that cannot be read are not shown"), &[]);
+    }
+    Ok(())
 }
 
 fn row(

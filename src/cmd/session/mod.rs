@@ -51,8 +51,8 @@ pub enum Verb {
     /// Say what differs between two versions, with every value as it is written
     ///
     /// Paths are written as jq reads them: of an element that went, they count in the version before; else in the one
-    /// afterwards. White space between tokens, the order of members and escapes make no difference. Without numbers the
-    /// last two versions are compared.
+    /// afterwards. White space between tokens, the order of members and escapes make no difference; what is nested
+    /// deeper than 32 levels is compared as it is written. Without numbers the last two versions are compared.
     Diff(diff::DiffArgs),
     /// Make an earlier version the live one again, as a new version
     ///

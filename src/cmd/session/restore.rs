@@ -38,14 +38,16 @@ pub fn run(context: &mut Context, args: &Restore) -> Result<()> {
     let scope = context.scope(args.one.all_agents)?;
     let most = input::most_state_bytes(args.writing.max_state_bytes)?;
     // The whole journal is read before the lock is taken. Its versions stay what they are, whatever comes behind them.
-    let found = version::find(context, &scope, &args.one.id, &args.when)?;
+    let found = version::find_to_write(context, &scope, &args.one.id, &args.when)?;
     let was = found.session()?;
     writable(&was)?;
     fits(&was, most, args.writing.allow_daemon_unreadable)?;
     let (lock, mut table) = context.for_change(&JOURNAL, args.writing.dry_run)?;
     let now = context.env.now();
     let current = find(&mut table, &scope, &args.one.id)?;
-    if args.ttl.is_none() && current.is_some_and(|(line, _)| line == found.bytes) {
+    // What is live and has expired is of no use to anybody: it is written anew.
+    let as_it_is = args.ttl.is_none() && args.writing.actor.is_none() && !was.expired(now);
+    if as_it_is && current.is_some_and(|(line, _)| line == found.bytes) {
         let text = format!("version {} is the live one: nothing was written", found.revision.number);
         tell(context, SCHEMA, &[], args.writing.dry_run)?;
         context.printer.note(&text);

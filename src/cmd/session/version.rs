@@ -7,11 +7,11 @@ use super::view::{absent, command};
 use crate::cmd::complete::Offers;
 use crate::cmd::{Context, moment, plural};
 use crate::error::{Code, Error, Result};
-use crate::journal::audit;
 use crate::journal::history::{self, History, Revision};
 use crate::journal::replay::{self, Opened};
 use crate::journal::stamp::Stamp;
 use crate::journal::table::rewritten;
+use crate::journal::{Finding, audit};
 use crate::render::{Printer, rfc3339};
 use crate::store::scope::Scope;
 use crate::store::session::{JOURNAL, Session, Version};
@@ -91,8 +91,29 @@ impl Written {
 /// Takes the next version: the journal, the place, the record.
 type Take<'t> = dyn FnMut(&mut Printer, &Opened, &Revision, &[u8]) -> Result<()> + 't;
 
-/// Reads the history of a session that this scope sees. Damage of the journal is told.
-pub(super) fn walk(context: &mut Context, scope: &Scope, id: &str, take: &mut Take<'_>) -> Result<(Opened, History)> {
+/// What a history was read from, and what was met.
+pub(super) struct Walk {
+    pub(super) opened: Opened,
+    pub(super) history: History,
+    /// What the witness has to say.
+    against: Option<Finding>,
+}
+
+impl Walk {
+    /// Tells of damage that the answer has met.
+    fn tell_damage(&self, context: &mut Context) {
+        context.tell_damage(&JOURNAL, &self.history.seen, self.against.as_ref(), true);
+    }
+}
+
+/// Reads the history of a session that this scope sees, and tells of damage of the journal.
+pub(super) fn walk(context: &mut Context, scope: &Scope, id: &str, take: &mut Take<'_>) -> Result<Walk> {
+    let walk = walk_quietly(context, scope, id, take)?;
+    walk.tell_damage(context);
+    Ok(walk)
+}
+
+fn walk_quietly(context: &mut Context, scope: &Scope, id: &str, take: &mut Take<'_>) -> Result<Walk> {
     let opened = replay::open(&context.dir, &JOURNAL)?;
     let stored = scope.stored(id);
     if scope.visible(&stored).is_none() {
@@ -103,8 +124,7 @@ pub(super) fn walk(context: &mut Context, scope: &Scope, id: &str, take: &mut Ta
         take(printer, &opened, revision, &opened.read(revision.span)?)
     })?;
     let against = audit::glance(&context.dir, &JOURNAL, &opened, None);
-    context.tell_damage(&JOURNAL, &history.seen, against.as_ref(), true);
-    Ok((opened, history))
+    Ok(Walk { opened, history, against })
 }
 
 /// "There is no such session", and no trace of one.
@@ -115,12 +135,28 @@ pub(super) fn never(context: &mut Context, scope: &Scope, id: &str) -> Result<Er
     Ok(error)
 }
 
-/// Finds the version that is meant.
+/// Finds the version that is meant, for a verb that answers with it.
 pub(super) fn find(context: &mut Context, scope: &Scope, id: &str, when: &When) -> Result<Found> {
+    let (walk, search) = sought(context, scope, id, when)?;
+    walk.tell_damage(context);
+    chosen(context, scope, id, (when, walk, search))
+}
+
+/// The same for a verb that writes it again: damage counts only where it may hide the version.
+pub(super) fn find_to_write(context: &mut Context, scope: &Scope, id: &str, when: &When) -> Result<Found> {
+    let (walk, search) = sought(context, scope, id, when)?;
+    if search.best.as_ref().is_none_or(|(revision, _)| revision.deletes) {
+        walk.tell_damage(context);
+    }
+    chosen(context, scope, id, (when, walk, search))
+}
+
+/// Looks for the version that is meant.
+fn sought(context: &mut Context, scope: &Scope, id: &str, when: &When) -> Result<(Walk, Search)> {
     let at = when.at.as_deref().map(|text| moment(text, context.env.now())).transpose()?;
-    let mut search = Search::default();
+    let mut search = Search { at, ..Search::default() };
     let mut stored = None;
-    let (opened, history) = walk(context, scope, id, &mut |_, opened, revision, bytes| {
+    let walk = walk_quietly(context, scope, id, &mut |_, opened, revision, bytes| {
         let is_it = match (when.rev, at) {
             (Some(number), _) => number == revision.number,
             (None, Some(at)) => {
@@ -138,6 +174,17 @@ pub(super) fn find(context: &mut Context, scope: &Scope, id: &str, when: &When) 
         }
         Ok(())
     })?;
+    Ok((walk, search))
+}
+
+/// The version that was found, or why there is none.
+fn chosen(
+    context: &mut Context,
+    scope: &Scope,
+    id: &str,
+    (when, walk, search): (&When, Walk, Search),
+) -> Result<Found> {
+    let Walk { opened, history, .. } = walk;
     if history.revisions == 0 {
         return Err(never(context, scope, id)?);
     }
@@ -145,7 +192,7 @@ pub(super) fn find(context: &mut Context, scope: &Scope, id: &str, when: &When) 
     let no = |message: String| Error::new(Code::NoRevision, message);
     let hint = command(context, "history", scope, id);
     let Some((revision, bytes)) = search.best else {
-        return Err(no(match (when.rev, at, search.first) {
+        return Err(no(match (when.rev, search.at, search.first) {
             (Some(number), ..) => {
                 format!("session {shown:?} has {}; there is no {number}", plural(history.revisions, "version"))
             }
@@ -185,6 +232,8 @@ pub(super) fn find(context: &mut Context, scope: &Scope, id: &str, when: &When) 
 /// What is known of a search so far.
 #[derive(Default)]
 struct Search {
+    /// The time that is asked for.
+    at: Option<DateTime<Utc>>,
     /// When the first version was written.
     first: Option<Written>,
     /// What is meant, as far as the journal was read.
