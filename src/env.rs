@@ -38,6 +38,13 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("LANG", "see LC_ALL"),
 ];
 
+/// Whether a variable's value is shown to nobody: what is said of it says that it is a secret.
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
+    let said = VARIABLES.iter().find(|(own, _)| *own == name).map_or("", |(_, what)| what);
+    said.contains("secret") || name.contains("SECRET")
+}
+
 /// By which a completion script asks what a line may go on with. The name that others use, COMPLETE, may stand in
 /// somebody's environment for another reason.
 const COMPLETES: &str = "_CRUXCTL_COMPLETE";

@@ -3,7 +3,7 @@
 //! The modules in reading order. [`error`] has the one error type and the table of exit statuses. [`journal`] is the
 //! engine: bytes, lines and spans; it knows no store. [`store`] says what the lines of each journal mean. [`retrieve`]
 //! knows which cases are like a text, [`handoff`] what one agent hands over to another and who vouches for it. [`env`] is
-//! the only reader of environment, clock and randomness; [`render`] is the only writer of standard output and
+//! the only reader of environment, clock and randomness, and [`machine`] says who is at a file; [`render`] is the only writer of standard output and
 //! standard error. [`cmd`] turns a command line into one verb.
 //!
 //! A verb goes one straight road: arguments, what they mean here and now, the store's decision, one append, a view,
@@ -16,6 +16,7 @@ pub mod env;
 pub mod error;
 pub mod handoff;
 pub mod journal;
+pub mod machine;
 pub mod render;
 pub mod retrieve;
 pub mod store;

@@ -100,6 +100,30 @@ fn who_holds_the_lock_and_who_has_a_journal_open_is_told() {
 }
 
 #[test]
+fn a_key_in_the_directory_is_told_once_from_wherever_it_is_looked_at() {
+    let world = World::new();
+    fs::create_dir_all(world.dir()).unwrap();
+    fs::write(world.dir().join("k.key"), PrivateKey::new(&[7; 32]).file().as_bytes()).unwrap();
+    let answer = world.shell("cd data && cruxctl doctor --data-dir . --json").ends(0);
+    let told: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(told["keys"].as_array().unwrap().len(), 1, "{told}");
+}
+
+#[test]
+fn what_may_not_be_written_or_looked_at_is_not_said_to_be_fine() {
+    let world = World::with("sessions.jsonl", session_line("a", "1") + "\n");
+    for path in [world.beside("."), world.dir(), world.dir().join("sessions.jsonl")] {
+        let mode = if path.is_dir() { 0o755 } else { 0o644 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for dir in ["data", "new/below"] {
+        let told = crate::storage::as_nobody(&world, &["doctor", "--json", "--data-dir", dir]).ends(0).json();
+        assert_eq!(told["you_may_write"], false, "{dir}: {told}");
+        assert!(told["unseen_processes"].as_u64().unwrap() > 0, "{told}");
+    }
+}
+
+#[test]
 fn keys_are_named_and_never_shown() {
     let world = World::new();
     let key = PrivateKey::new(&[7; 32]);

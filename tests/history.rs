@@ -365,7 +365,7 @@ fn a_compaction_ends_the_history() {
 }
 
 #[test]
-fn a_restore_waits_for_no_reading_behind_the_lock() {
+fn a_restore_reads_the_history_before_it_takes_the_lock() {
     let world = life();
     if crate::support::strace_is_waived() {
         return;

@@ -279,9 +279,12 @@ pub const FILES: &[(&str, &str)] = &[
         "what is noted of handoffs, where CORECRUXD_HANDOFF_OBSERVATIONS asks for it; only ever appended to",
     ),
     ("DIR/cruxctl/lock", "the lock of writers; never renamed or removed"),
+    ("DIR/cruxctl/index/NAME.index", "where live records lie; a cache, which may be deleted at any time"),
+    ("DIR/cruxctl/index/cases.segments", "which cases have which words; a cache as well"),
+    ("DIR/cruxctl/index/NAME.witness", "what each line of a journal was; evidence: keep it with the journal"),
     (
-        "DIR/cruxctl/index/",
-        "where live records lie, a cache, which may be deleted at any time; and what the journals were, as witnesses",
+        "DIR/cruxctl/index/NAME.continued",
+        "where a journal that was replaced goes on, for journal log --follow; it may be deleted",
     ),
     ("DIR/cruxctl/quarantine/", "what repair has set aside, with a manifest for each repair"),
 ];

@@ -16,8 +16,9 @@ use crate::handoff::signature::{PrivateKey, PublicKey};
 use crate::journal::check::{self, Options, Summary};
 use crate::journal::finding::{Finding, Severity};
 use crate::journal::index::{self, Index};
-use crate::journal::place::{self, Holder, Process, Rights};
+use crate::journal::lock::Lock;
 use crate::journal::{Journal, files, replay};
+use crate::machine::{self, Process, Rights};
 use crate::render::{Group, Value, quoted};
 use crate::store::{JOURNALS, trust as store};
 
@@ -50,9 +51,6 @@ pub const SEEN: &[Group] = &[
     },
     Group { name: "variables", one: "variable", columns: &["variable", "value"], shown: &[], blocks: false },
 ];
-
-/// Variables whose values are shown to nobody.
-const SECRET: [&str; 1] = [VARIABLE];
 
 /// Less room than this is told.
 const LITTLE_ROOM: u64 = 64 << 20;
@@ -194,7 +192,9 @@ fn keys(context: &mut Context, advice: &mut Advice) -> Result<()> {
         Err(error) if error.code == Code::RefusedDamage => {}
         Err(error) => drop(advice.failed.get_or_insert(error)),
     }
-    for folder in [context.dir.root.clone(), PathBuf::from(".")] {
+    let (root, here) = (context.dir.root.clone(), PathBuf::from("."));
+    let here = (!machine::is_same(&root, &here)).then_some(here);
+    for folder in [root].into_iter().chain(here) {
         for (path, key) in key_files(&folder) {
             let rights = Rights::of(&path).ok().flatten();
             if key.is_private && rights.is_some_and(|rights| rights.is_loose()) {
@@ -237,7 +237,7 @@ fn key_of(path: &Path) -> Option<KeyFile> {
 fn variables(context: &mut Context) -> Result<()> {
     for (name, _) in env::VARIABLES {
         let Some(value) = env::var(name) else { continue };
-        let value = if SECRET.contains(name) { "set, and not shown".to_owned() } else { value };
+        let value = if env::is_secret(name) { "set, and not shown".to_owned() } else { value };
         context.printer.row(2, &[], &[Value::text(*name), Value::text(value)])?;
     }
     Ok(())
@@ -253,7 +253,7 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
             None
         }
     };
-    let room = place::room(&root).ok();
+    let room = machine::room(&root).ok();
     let shown = quoted(&root.to_string_lossy());
     let commands = checked::next_commands(summaries, false);
     let commands = commands.iter().chain(&advice.next);
@@ -266,10 +266,9 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
         let paths: Vec<String> = advice.loose.iter().map(|path| quoted(&path.to_string_lossy())).collect();
         next.push(format!("chmod 600 {}", paths.join(" ")));
     }
-    let holder = place::holder(&context.dir);
     let paths: Vec<PathBuf> =
         JOURNALS.iter().filter_map(|journal| fs::canonicalize(context.dir.journal(journal)).ok()).collect();
-    let open = place::at_files(&paths);
+    let open = machine::at_files(&paths);
     let strays = check::strays(&context.dir, &JOURNALS);
     let (owner, mode) = owner_and_mode(rights);
     let verdict = checked::verdict(summaries);
@@ -283,11 +282,15 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
         ("owner", owner),
         ("mode", mode),
         ("you", Value::text(env::user_name(env::user()))),
-        ("you_may_write", Value::Flag(may_write(rights, room.as_ref()))),
+        ("you_may_write", Value::Flag(may_write(context, room.as_ref()))),
         ("file_system", Value::maybe(room.as_ref().and_then(|room| room.kind.clone()))),
         ("free_bytes", room.as_ref().map_or(Value::Absent, |room| Value::Count(room.free))),
-        ("lock", Value::text(lock_text(&holder))),
-        ("opened_by", Value::Texts(open.iter().map(|(process, files)| opened_text(process, files)).collect())),
+        ("lock", Value::text(lock_text(context))),
+        (
+            "opened_by",
+            Value::Texts(open.processes.iter().map(|(process, files)| opened_text(process, files)).collect()),
+        ),
+        ("unseen_processes", Value::Count(open.unseen)),
         ("quarantined_bytes", Value::Count(quarantined(summaries))),
         ("strays", Value::Texts(strays)),
         ("verdict", Value::text(&*verdict)),
@@ -299,6 +302,11 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
         let text = format!("there is no data directory {}; the first write makes it", root.display());
         context.printer.note(&text);
     }
+    if open.unseen > 0 {
+        let many = if open.unseen == 1 { "1 process".to_owned() } else { format!("{} processes", open.unseen) };
+        let text = format!("{many} of other users may have a journal open: they cannot be looked at (sudo)");
+        context.printer.note(&text);
+    }
     if let Some(room) = room.filter(|room| room.free < LITTLE_ROOM) {
         let text = format!("there is little room on the file system of {}: {} bytes", root.display(), room.free);
         context.printer.warn(&text, &[]);
@@ -306,19 +314,26 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
     Ok(())
 }
 
-/// Whether this user may write there, or make it.
-fn may_write(rights: Option<Rights>, room: Option<&place::Room>) -> bool {
-    rights.is_none_or(|rights| rights.writable) && room.is_none_or(|room| !room.read_only)
+/// Whether this user may write there, or make what is missing.
+fn may_write(context: &Context, room: Option<&machine::Room>) -> bool {
+    let dir = &context.dir;
+    let folder = machine::nearest(&dir.root).to_owned();
+    let journals = JOURNALS.iter().map(|journal| dir.journal(journal)).filter(|path| path.exists());
+    let may = |path: PathBuf| Rights::of(&path).is_ok_and(|rights| rights.is_some_and(|rights| rights.writable));
+    room.is_none_or(|room| !room.read_only) && [folder].into_iter().chain(journals).all(may)
 }
 
-fn lock_text(holder: &Holder) -> String {
-    match holder {
-        Holder::NoFile => "never taken".to_owned(),
-        Holder::Nobody => "free".to_owned(),
-        Holder::Processes(processes) => {
-            let all: Vec<String> = processes.iter().map(process_text).collect();
-            format!("held by {}", all.join(", "))
-        }
+fn lock_text(context: &Context) -> String {
+    let path = context.dir.lock();
+    if matches!(path.try_exists(), Ok(false)) {
+        return "never taken".to_owned();
+    }
+    let holders: Vec<String> = machine::holders(&path).iter().map(process_text).collect();
+    match Lock::probe(&context.dir) {
+        _ if !holders.is_empty() => format!("held by {}", holders.join(", ")),
+        Some(true) => "held, by a process that cannot be seen from here".to_owned(),
+        Some(false) => "free".to_owned(),
+        None => "nobody knows: it cannot be looked at".to_owned(),
     }
 }
 

@@ -75,8 +75,18 @@ impl Lock {
     /// Whether a writer holds the lock now. Without a lock file, or where locks do not work, nobody does.
     #[must_use]
     pub fn held(dir: &DataDir) -> bool {
-        let Ok(Some(file)) = files::open_read(&dir.lock()) else { return false };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        Lock::probe(dir) == Some(true)
+    }
+
+    /// The same; `None` where it cannot be told.
+    #[must_use]
+    pub fn probe(dir: &DataDir) -> Option<bool> {
+        let Some(file) = files::open_read(&dir.lock()).ok()? else { return Some(false) };
+        match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! [`audit`] holds the journal against it; [`table`] is a journal's live records as a verb sees them, and [`ids`] their
 //! ids for somebody who is typing one; [`check`], [`repair`] and [`compact`] are the operator's, and [`survey`] counts what
 //! a check reads; [`replace`] and [`quarantine`] see to it that no byte is destroyed. [`follow`] goes along with a journal
-//! that others write; [`place`] is what the machine says of the directory.
+//! that others write.
 
 pub mod anchor;
 pub mod append;
@@ -26,7 +26,6 @@ pub mod json;
 pub mod live;
 pub mod lock;
 pub mod parallel;
-pub mod place;
 pub mod quarantine;
 pub mod read;
 pub mod repair;

@@ -8,7 +8,7 @@ use crate::cmd::handoff::ledger;
 use crate::env;
 use crate::error::Result;
 use crate::journal::lock::Lock;
-use crate::journal::{compact, replay};
+use crate::journal::{Journal, compact, replay};
 use crate::render::{Group, Value};
 use crate::store::{fact, session};
 
@@ -32,10 +32,15 @@ pub const COMPACTED: &[Group] = &[Group {
     blocks: false,
 }];
 
+/// Whether a journal is not compacted while a handoff is half accepted.
+pub(super) fn is_guarded(journal: &Journal) -> bool {
+    [session::JOURNAL.name, fact::JOURNAL.name].contains(&journal.name)
+}
+
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
     let journal = args.journal.journal();
-    let guarded = [session::JOURNAL.name, fact::JOURNAL.name].contains(&journal.name);
+    let guarded = is_guarded(journal);
     let done = if args.dry_run || !context.has_dir()? {
         if guarded {
             ledger::none_open(context, None)?;

@@ -118,7 +118,8 @@ fn damage(context: &mut Context, survey: &Survey, group: usize) -> Result<()> {
     let more = survey.summary.seen.damage - told;
     if more > 0 {
         let journal = survey.summary.journal;
-        context.printer.note(&format!("{journal}: {more} more damaged places (cruxctl journal check {journal})"));
+        let check = context.printer.carried.command(&format!("cruxctl journal check {journal}"));
+        context.printer.note(&format!("{journal}: {more} more damaged places ({check})"));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What `stat`, `map` and `report` share: the surveys of the chosen journals, and how the answer ends.
 
 use super::check::{count_damage, daemon_verdict, first_error, next_commands, tell_progress, verdict_without};
+use super::compact::is_guarded;
 use super::{Name, chosen};
 use crate::cmd::Context;
 use crate::cmd::handoff::ledger;
@@ -10,7 +11,6 @@ use crate::journal::check::Summary;
 use crate::journal::survey::cells::Cell;
 use crate::journal::survey::{self, Survey};
 use crate::render::{Format, Part, Value};
-use crate::store::{fact, session};
 
 /// The surveys of journals.
 pub(super) struct Surveys {
@@ -28,14 +28,13 @@ pub(super) fn take(context: &mut Context, names: &[Name], cells: u64) -> Result<
         context.printer.note(&text);
     }
     // What keeps sessions and facts from being compacted, as compact itself asks it.
-    let guarded = |journal: &Journal| [session::JOURNAL.name, fact::JOURNAL.name].contains(&journal.name);
-    let open = journals.iter().any(|journal| guarded(journal)) && ledger::none_open(context, None).is_err();
+    let open = journals.iter().any(|journal| is_guarded(journal)) && ledger::none_open(context, None).is_err();
     let now = context.env.now_text();
     let mut surveys = Surveys { all: Vec::new(), failed: Vec::new() };
     for journal in journals {
         let mut progress = context.printer.progress(journal.file);
         let survey =
-            survey::survey(&context.dir, journal, (cells, &now), open && guarded(journal), &mut |done, all| {
+            survey::survey(&context.dir, journal, (cells, &now), open && is_guarded(journal), &mut |done, all| {
                 progress.at(done, all);
             });
         match survey {

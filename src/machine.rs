@@ -1,4 +1,4 @@
-//! What the machine says of a data directory: whose it is, how much room there is, and who is at it.
+//! What the machine says of files and of who is at them: owners and modes, room, locks, processes.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, StatVfsMountFlags};
-
-use super::files::DataDir;
 
 /// Whose a file or folder is, and who may do what to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +55,7 @@ pub struct Room {
 
 /// The file system that a path lies on, or would if it were made.
 pub fn room(path: &Path) -> io::Result<Room> {
-    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    let there = nearest(path);
     let data = rustix::fs::statvfs(there)?;
     Ok(Room {
         free: data.f_bavail.saturating_mul(data.f_frsize),
@@ -78,17 +75,6 @@ fn kind_of(path: &Path) -> Option<String> {
     Some(line.split(" - ").nth(1)?.split(' ').next()?.to_owned())
 }
 
-/// Who holds the lock of a data directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// Nobody has ever locked it.
-    NoFile,
-    /// Nobody.
-    Nobody,
-    /// These processes, as far as the machine tells of them.
-    Processes(Vec<Process>),
-}
-
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Process {
@@ -105,10 +91,10 @@ impl Process {
     }
 }
 
-/// Who holds the lock of a data directory now. It is not asked for: asking could be in somebody's way.
+/// The processes that hold a lock on a file, as far as the machine tells of them: it hides those of other containers.
 #[must_use]
-pub fn holder(dir: &DataDir) -> Holder {
-    let Ok(data) = fs::metadata(dir.lock()) else { return Holder::NoFile };
+pub fn holders(path: &Path) -> Vec<Process> {
+    let Ok(data) = fs::metadata(path) else { return Vec::new() };
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     // 1: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF; one who waits has an arrow behind the number.
     let (major, minor) = (rustix::fs::major(data.dev()), rustix::fs::minor(data.dev()));
@@ -118,29 +104,58 @@ pub fn holder(dir: &DataDir) -> Holder {
         let [_, "FLOCK", _, "WRITE", pid, at, ..] = words[..] else { return None };
         (at == place).then(|| pid.parse().ok()).flatten().map(Process::of)
     };
-    let processes: Vec<Process> = locks.lines().filter_map(holds).collect();
-    if processes.is_empty() { Holder::Nobody } else { Holder::Processes(processes) }
+    locks.lines().filter_map(holds).collect()
 }
 
-/// The processes other than this one that have one of these files open, as far as this one may see: each with the files.
+/// The nearest folder above a path that there is, or the path itself.
 #[must_use]
-pub fn at_files(files: &[PathBuf]) -> Vec<(Process, Vec<PathBuf>)> {
+pub fn nearest(path: &Path) -> &Path {
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    if there.as_os_str().is_empty() { Path::new(".") } else { there }
+}
+
+/// Whether two paths lead to the same.
+#[must_use]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let which = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    which(one).is_some_and(|one| Some(one) == which(other))
+}
+
+/// Who has files open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtFiles {
+    /// The processes other than this one, each with the files.
+    pub processes: Vec<(Process, Vec<PathBuf>)>,
+    /// How many processes may not be looked at.
+    pub unseen: u64,
+}
+
+/// The processes that have one of these files open.
+#[must_use]
+pub fn at_files(files: &[PathBuf]) -> AtFiles {
     let own = std::process::id();
-    let mut found = Vec::new();
+    let mut at = AtFiles::default();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).filter(|pid| *pid != own)
         else {
             continue;
         };
-        let open = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
-        let mut open: Vec<PathBuf> =
-            open.filter_map(|fd| fs::read_link(fd.path()).ok()).filter(|path| files.contains(path)).collect();
+        let open = match fs::read_dir(entry.path().join("fd")) {
+            Ok(open) => open,
+            Err(error) => {
+                // One that has ended meanwhile has nothing open.
+                at.unseen += u64::from(error.kind() == io::ErrorKind::PermissionDenied);
+                continue;
+            }
+        };
+        let paths = open.flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
+        let mut open: Vec<PathBuf> = paths.filter(|path| files.contains(path)).collect();
         open.sort();
         open.dedup();
         if !open.is_empty() {
-            found.push((Process::of(pid), open));
+            at.processes.push((Process::of(pid), open));
         }
     }
-    found.sort();
-    found
+    at.processes.sort();
+    at
 }
