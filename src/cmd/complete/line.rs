@@ -249,10 +249,10 @@ mod tests {
             let variables = word.variables.iter().map(|v| (&word.text[v.place.clone()], &*v.name, v.quoted));
             (word.tilde, variables.map(|(at, name, quoted)| format!("{at} {name} {quoted}")).collect::<Vec<_>>())
         };
-        assert_eq!(marked("~/a").0, true);
-        assert_eq!(marked("~").0, true);
+        assert!(marked("~/a").0);
+        assert!(marked("~").0);
         for typed in ["\"~/a\"", "'~/a'", "\\~/a", "~\"/a\"", "~other/a", "--data-dir=~/a"] {
-            assert_eq!(marked(typed).0, false, "{typed}");
+            assert!(!marked(typed).0, "{typed}");
         }
         assert_eq!(
             marked("a${B}c\"x$D_1-\"'$E'\\$F\"\\$G\"$HO'ME'").1,
