@@ -1,7 +1,7 @@
 # Completion of cruxctl for fish: cruxctl completions fish | source
 function __cruxctl_complete
-    set -l word (commandline --current-token --cut-at-cursor)
-    set -l before (commandline --current-process --tokenize --cut-at-cursor)
-    _CRUXCTL_COMPLETE=fish command cruxctl -- "$word" $before 2> /dev/null
+    # As it was typed: quotes say what is to be expanded.
+    set -l line (commandline --current-process --cut-at-cursor | string collect)
+    _CRUXCTL_COMPLETE=fish command cruxctl -- "$line" 2> /dev/null
 end
 complete --command cruxctl --no-files --keep-order --arguments '(__cruxctl_complete)'

@@ -41,10 +41,11 @@ impl World {
     fn ask(&self, shell: &str, line: &[&str]) -> Answer {
         let (word, before) = line.split_last().unwrap();
         let count = line.len().to_string();
+        let text = format!("cruxctl {}", line.join(" "));
         let args = match shell {
             "bash" => vec!["--", word, "", BREAKS],
             "zsh" => [&["--", word, &count, "cruxctl"], before].concat(),
-            _ => [&["--", word, "cruxctl"], before].concat(),
+            _ => vec!["--", &text],
         };
         Answer::from(self.command(&args).env("_CRUXCTL_COMPLETE", shell).output().unwrap())
     }
@@ -236,7 +237,7 @@ fn what_is_typed_on_the_line_decides_whose_ids_are_offered() {
     assert!(world.offered(&["session", "get", "--agent", "a::b", "m"]).is_empty());
     assert!(world.offered(&["session", "get", "--agent", "alice", "--all-agents", "m"]).is_empty());
     let of = |name, value: &str| {
-        let mut command = world.command(&["--", "", "cruxctl", "session", "get"]);
+        let mut command = world.command(&["--", "cruxctl session get "]);
         let answer = command.env("_CRUXCTL_COMPLETE", "fish").env(name, value).output().unwrap();
         Answer::from(answer).ends(0).text()
     };
@@ -260,6 +261,63 @@ fn what_is_typed_on_the_line_decides_whose_ids_are_offered() {
         bash("cruxctl session get < mine > out --all-agents __agent_session::b"),
         "=bob\\:\\:his\n".replace('\\', "")
     );
+}
+
+#[test]
+fn only_what_a_shell_would_expand_is_expanded() {
+    let world = with_sessions(&["home"]);
+    for (folder, id) in [("~/data", "tilde"), ("$THERE", "dollar")] {
+        fs::create_dir_all(world.beside(folder)).unwrap();
+        fs::write(world.beside(folder).join("sessions.jsonl"), journal([id.to_owned()])).unwrap();
+    }
+    let offered = |shell: &str, typed: &str| {
+        let option = typed.split_whitespace().count().to_string();
+        let line = format!("cruxctl {typed} session get ");
+        let args = match shell {
+            "bash" => vec!["--", &line, "", BREAKS],
+            "zsh" => {
+                let count = if option == "1" { "4" } else { "5" };
+                [
+                    &["--", "", count, "cruxctl"],
+                    &typed.split_whitespace().collect::<Vec<_>>()[..],
+                    &["session", "get"],
+                ]
+                .concat()
+            }
+            _ => vec!["--", &line],
+        };
+        let mut command = world.command(&args);
+        command.env("_CRUXCTL_COMPLETE", shell).env("THERE", world.dir()).env("BLANK", "a b");
+        Answer::from(command.output().unwrap()).ends(0).text().trim().trim_start_matches('=').to_owned()
+    };
+    for shell in ["bash", "zsh", "fish"] {
+        for (typed, id) in [
+            ("--data-dir ~/data", "home"),
+            ("--data-dir $THERE", "home"),
+            ("--data-dir \"$THERE\"", "home"),
+            ("--data-dir=$THERE", "home"),
+            ("--data-dir '~/data'", "tilde"),
+            ("--data-dir \"~/data\"", "tilde"),
+            ("--data-dir \\~/data", "tilde"),
+            ("--data-dir=~/data", "tilde"),
+            ("--data-dir '$THERE'", "dollar"),
+            ("--data-dir \\$THERE", "dollar"),
+            ("--data-dir \"\\$THERE\"", "dollar"),
+            ("--data-dir $NOWHERE", ""),
+            ("--data-dir $BLANK", ""),
+        ] {
+            assert_eq!(offered(shell, typed), id, "{shell}: {typed}");
+        }
+    }
+    assert_eq!(world.fish("cruxctl --data-dir ~/data session get h"), ["home"]);
+    assert_eq!(world.fish("cruxctl --data-dir '~/data' session get t"), ["tilde"]);
+    for shell in ["bash", "zsh"] {
+        let mut typist = Typist::at(&world, shell);
+        for (typed, id) in [("~/data", "home"), ("'~/data'", "tilde"), ("'$THERE'", "dollar")] {
+            let begun = format!("cruxctl --data-dir {typed} session get ");
+            assert_eq!(typist.tab(&begun).0, format!("{begun}{id} "), "{shell}");
+        }
+    }
 }
 
 #[test]
@@ -318,6 +376,115 @@ fn the_versions_of_the_session_on_the_line_are_offered_with_a_witness_and_withou
         assert_eq!(world.offered(&["journal", "log", "sessions", "--id", "s"]), ["s"]);
     }
     assert_eq!(world.fish("cruxctl session get s --rev "), ["1", "2", "4"]);
+}
+
+#[test]
+fn nothing_is_offered_where_not_all_ids_can_be_known() {
+    let filler = |id: &str| session_line(id, &format!("\"{}\"", "x".repeat(1 << 20))) + "\n";
+    let filled = |before: &str, behind: &str| {
+        journal([before.to_owned()]) + &filler("filler").repeat(17) + &journal([behind.to_owned()])
+    };
+    let world = World::with("sessions.jsonl", filled("deploy-old", "deploy-new"));
+    let lines: [&[&str]; 4] = [
+        &["session", "delete", "dep"],
+        &["session", "get", "filler", "--rev", ""],
+        &["journal", "log", "--id", "dep"],
+        &["session", "get", "--agent", ""],
+    ];
+    for line in lines {
+        assert!(world.offered(line).is_empty(), "{line:?}");
+    }
+    world.run(&["journal", "check"]).ends(0);
+    assert_eq!(world.offered(lines[0]), ["deploy-new", "deploy-old"]);
+    assert_eq!(world.offered(lines[1]).len(), 17);
+    assert_eq!(world.offered(lines[2]), ["deploy-new", "deploy-old"]);
+    // What lies behind the witness counts as well, and a witness with damage says nothing.
+    world.append("sessions.jsonl", journal(["deploy-third".to_owned()]));
+    assert_eq!(world.offered(lines[0]), ["deploy-new", "deploy-old", "deploy-third"]);
+    world.run(&["journal", "check"]).ends(0);
+    let witness = world.dir().join("cruxctl/index/sessions.witness");
+    let bytes = fs::read(&witness).unwrap();
+    for at in [64, 120, bytes.len() / 2, bytes.len() - 1] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        fs::write(&witness, damaged).unwrap();
+        assert!(world.offered(lines[0]).is_empty(), "{at}");
+    }
+    fs::write(&witness, &bytes).unwrap();
+    assert_eq!(world.offered(lines[0]).len(), 3);
+    world.append("sessions.jsonl", filled("deploy-4", "deploy-5"));
+    assert!(world.offered(lines[0]).is_empty());
+
+    // A witness that is too long itself.
+    let long: String = (0..65).map(|n| journal([format!("{n}{}", "x".repeat(1 << 20))])).collect();
+    let world = World::with("sessions.jsonl", journal(["deploy-old".to_owned()]) + &long[..long.len() / 2]);
+    world.run(&["journal", "check"]);
+    let world = world.damaged();
+    assert_eq!(world.offered(lines[0]), ["deploy-old"]);
+    world.write("sessions.jsonl", journal(["deploy-old".to_owned()]) + &long);
+    world.forget();
+    world.run(&["journal", "check"]).ends(0);
+    assert!(world.offered(lines[0]).is_empty());
+}
+
+#[test]
+fn a_witness_with_any_byte_damaged_offers_no_id_that_was_deleted() {
+    let world = World::new();
+    world.put("a1", "1");
+    world.run(&["session", "delete", "a1"]).ends(0);
+    world.put("a2", "1");
+    let witness = world.dir().join("cruxctl/index/sessions.witness");
+    let bytes = fs::read(&witness).unwrap();
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x41;
+        fs::write(&witness, damaged).unwrap();
+        assert_eq!(world.offered(&["session", "get", ""]), ["a2"], "byte {at}");
+    }
+    fs::write(&witness, &bytes).unwrap();
+}
+
+#[test]
+fn an_id_that_is_written_with_escapes_is_the_same_id() {
+    let store = |id: &str| session_line("@", "1").replace('@', id) + "\n";
+    let delete = |id: &str| format!("{{\"op\":\"delete\",\"session_id\":\"{id}\"}}\n");
+    let text = store("d\\u0065ploy-1")
+        + &store("deploy-2")
+        + &store("other")
+        + &store("say \\\"so\\\"")
+        + &store("\\u00e9t\u{e9}")
+        + &delete("deploy\\u002d2");
+    let world = World::with("sessions.jsonl", text);
+    for checked in [false, true] {
+        if checked {
+            world.run(&["journal", "check"]).ends(0);
+        }
+        assert_eq!(world.offered(&["session", "get", "dep"]), ["deploy-1"]);
+        assert_eq!(world.offered(&["session", "restore", "dep"]), ["deploy-1", "deploy-2"]);
+        assert_eq!(world.offered(&["session", "get", "\u{e9}"]), ["\u{e9}t\u{e9}"]);
+        assert_eq!(world.offered(&["session", "get", "deploy-1", "--rev", ""]), ["1"]);
+        assert_eq!(world.offered(&["session", "get", "'say \"'"]), ["say \"so\""]);
+    }
+}
+
+#[test]
+fn ids_of_all_journals_are_offered_where_none_is_typed() {
+    let world = World::with("sessions.jsonl", journal(["both".to_owned(), "boat".to_owned()]));
+    let fact = "{\"op\":\"store\",\"fact\":{\"fact_id\":\"both\",\"entity\":\"e\",\"key\":\"k\",\"value\":\"v\",\
+                \"confidence\":1.0,\"stored_at\":\"2026-01-01T00:00:00Z\",\"tokens\":1,\"deleted\":false}}\n";
+    world.write("facts.jsonl", fact.to_owned() + &fact.replace("both", "bone"));
+    for verb in ["log", "show"] {
+        assert_eq!(world.offered(&["journal", verb, "--id", "bo"]), ["boat", "bone", "both"]);
+        assert_eq!(world.offered(&["journal", verb, "facts", "--id", "bo"]), ["bone", "both"]);
+    }
+    assert_eq!(world.offered(&["journal", "log", "facts", "cases", "--id", "bo"]), ["bone", "both"]);
+    let mut command = world.command(&["--", "cruxctl journal log --id bo", " sessions", BREAKS]);
+    let behind = Answer::from(command.env("_CRUXCTL_COMPLETE", "bash").output().unwrap()).ends(0).text();
+    assert_eq!(behind, "=boat\n=both\n");
+    // One that cannot be read may have any.
+    fs::create_dir(world.dir().join("cases.jsonl")).unwrap();
+    assert!(world.offered(&["journal", "log", "--id", "bo"]).is_empty());
+    fs::remove_dir(world.dir().join("cases.jsonl")).unwrap();
 }
 
 #[test]
@@ -527,7 +694,7 @@ fn nothing_is_said_written_or_waited_for_whatever_is_wrong() {
     // Nobody to hear it, and nothing that a script hands over.
     let world = with_sessions(&["a"]);
     for line in ["> /dev/full", ">&-", "| true"] {
-        let answer = world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- '' cruxctl session get {line}")).ends(0);
+        let answer = world.shell(&format!("_CRUXCTL_COMPLETE=fish cruxctl -- 'cruxctl session get ' {line}")).ends(0);
         assert_eq!(answer.stderr, "", "{line}");
     }
     for args in [&["--"][..], &["--", ""], &["--", "", ""], &["--", "", "9", ""], &["--", "\u{1b}", "1", "--"]] {

@@ -1,13 +1,12 @@
 //! The ids in a journal, for somebody who is typing one: at once or not at all.
 //!
-//! Nothing is written, no lock is taken, nobody is waited for, and an error is an answer without ids. What is read is
-//! bounded: the end of the witness, or of the journal where no witness stands for it. There the last record of an id
-//! wins as it does in the whole file; an id whose records all lie before that is left out.
+//! Nothing is written, no lock is taken, nobody is waited for. What is read is bounded: a witness, and of the journal
+//! what no witness stands for. Where there is more, or not all of it can be read, there is no answer: a shell takes the
+//! only candidate for what was meant, and another may lie where nobody looked.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use twox_hash::XxHash3_64;
 
@@ -16,19 +15,19 @@ use super::files::DataDir;
 use super::index::Index;
 use super::live::{KeyHasher, Live};
 use super::replay::{self, Opened};
-use super::scan::{Item, Stretch};
+use super::scan::{self, Item, Stretch};
 use super::split::event_ids;
 use super::stamp::Stamp;
 use super::witness::{self, About, End, Entry, Found, Standing, Witness};
 
-/// The most that is read of a journal, and of a witness.
+/// The most that is read of a witness.
+const WITNESS: u64 = 40 << 20;
+
+/// The most that is read of a journal.
 const MOST: u64 = 16 << 20;
 
 /// The most that is replayed where no index says what is live.
 const WITHOUT_INDEX: u64 = 2 << 20;
-
-/// How much is read at once to find the end of a line.
-const BLOCK: usize = 1 << 16;
 
 /// Which ids are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +38,14 @@ pub enum Which {
     Mentioned,
 }
 
-/// The ids that are wanted and pass `wanted`.
+/// The ids that pass `wanted`; `None` where not all of them can be told. `with`: what stands in each of them.
 #[must_use]
-pub fn ids(dir: &DataDir, journal: &Journal, which: Which, wanted: &dyn Fn(&str) -> bool) -> Ids {
-    let mut reader = Reader { which, wanted, ids: Ids::default() };
-    // What cannot be read to its end may have ended any of them.
-    let read = each_mention(dir, journal, false, &mut |about, id, _| reader.take(about, id));
-    read.map_or_else(Ids::default, |()| reader.ids)
+pub fn ids(dir: &DataDir, journal: &Journal, which: Which, with: &str, wanted: &dyn Fn(&str) -> bool) -> Option<Ids> {
+    each_mention(dir, journal, with, &|ids: &mut Ids, about, id, _| {
+        if about != About::Unreadable && wanted(id) {
+            ids.take(about == About::Delete && which == Which::Live, id);
+        }
+    })
 }
 
 /// Ids, each once.
@@ -64,62 +64,11 @@ impl Ids {
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.places.iter().filter(|place| !place.is_empty()).filter_map(|place| self.texts.get(place.clone()))
     }
-}
 
-/// The numbers of the versions of an id that it was stored with, each with its time, as [`super::history`] counts them. None
-/// where the journal is too long to be read from its beginning in passing.
-#[must_use]
-pub fn revisions(dir: &DataDir, journal: &Journal, id: &str) -> Vec<(u64, Option<Stamp>)> {
-    let (mut number, mut stored) = (0, Vec::new());
-    let read = each_mention(dir, journal, true, &mut |about, own, time| {
-        if about != About::Unreadable && own == id {
-            number += 1;
-            if about == About::Record {
-                stored.push((number, time));
-            }
-        }
-    });
-    read.map_or_else(Vec::new, |()| stored)
-}
-
-/// Takes the next mention of an id: what for, and when.
-type Mention<'t> = dyn FnMut(About, &str, Option<Stamp>) + 't;
-
-/// Hands out every mention of an id in a journal, or where that is too long and need not be `whole`, those at its end.
-fn each_mention(dir: &DataDir, journal: &Journal, whole: bool, take: &mut Mention<'_>) -> Option<()> {
-    let opened = replay::open_at_once(dir, journal).ok()?;
-    let mut from = 0;
-    if let Some((witness, end)) = standing(dir, journal, &opened).filter(|(_, end)| !whole || end.len <= MOST) {
-        let entry = &mut |entry: Entry<'_>| entry.ids().for_each(|(about, id)| take(about, id, entry.time));
-        witness.each_of_last(end, MOST, entry).ok()?;
-        from = end.to;
-    } else if opened.len > MOST {
-        from = line_behind(&opened, opened.len - MOST).filter(|_| !whole)?;
-    }
-    let stretch = Stretch { from, ..Stretch::whole(opened.len) };
-    let item = &mut |item: &Item<'_>| {
-        if let Item::Record(record) = item {
-            event_ids(record.event, &mut |id| take(About::of(record.event), id, Stamp::of(record)));
-        }
-        Ok(())
-    };
-    opened.scan_items(journal, stretch, item).ok().map(drop)
-}
-
-struct Reader<'w> {
-    which: Which,
-    wanted: &'w dyn Fn(&str) -> bool,
-    ids: Ids,
-}
-
-impl Reader<'_> {
-    fn take(&mut self, about: About, id: &str) {
-        if about == About::Unreadable || !(self.wanted)(id) {
-            return;
-        }
+    fn take(&mut self, ended: bool, id: &str) {
         let hash = XxHash3_64::oneshot(id.as_bytes());
-        let Ids { texts, places, by_hash } = &mut self.ids;
-        if about == About::Delete && self.which == Which::Live {
+        let Ids { texts, places, by_hash } = self;
+        if ended {
             by_hash.remove(&hash).and_then(|at| places.get_mut(at)).into_iter().for_each(|place| *place = 0..0);
         } else {
             by_hash.entry(hash).or_insert_with(|| {
@@ -131,43 +80,92 @@ impl Reader<'_> {
     }
 }
 
-/// The witness that stands for a journal, and how far it goes, where little has come since.
+/// The versions of an id, counted as [`super::history`] counts them.
+#[derive(Debug, Default)]
+struct Versions {
+    number: u64,
+    stored: Vec<(u64, Option<Stamp>)>,
+}
+
+/// The numbers of the versions of an id that it was stored with, each with its time. None where not all can be told.
+#[must_use]
+pub fn revisions(dir: &DataDir, journal: &Journal, id: &str) -> Vec<(u64, Option<Stamp>)> {
+    let versions = each_mention(dir, journal, id, &|versions: &mut Versions, about, own, time| {
+        if about != About::Unreadable && own == id {
+            versions.number += 1;
+            if about == About::Record {
+                versions.stored.push((versions.number, time));
+            }
+        }
+    });
+    versions.unwrap_or_default().stored
+}
+
+/// Takes the next mention of an id: what for, and when.
+type Mention<'t, T> = dyn Fn(&mut T, About, &str, Option<Stamp>) + 't;
+
+/// What comes of every mention of an id in a journal in which `with` stands; others may be left out. `None` where they
+/// are too many to be read in passing, or cannot all be read.
+fn each_mention<T: Default>(dir: &DataDir, journal: &Journal, with: &str, take: &Mention<'_, T>) -> Option<T> {
+    let opened = replay::open_at_once(dir, journal).ok()?;
+    let by_witness = || {
+        let (witness, end) = standing(dir, journal, &opened)?;
+        let mut all = T::default();
+        let entry = &mut |entry: Entry<'_>| entry.ids().for_each(|(about, id)| take(&mut all, about, id, entry.time));
+        let whole = witness.each_before(end, entry).ok()?;
+        each_behind(&opened, journal, end.to, with, &mut all, take).filter(|()| whole)?;
+        Some(all)
+    };
+    // What a damaged witness has lost may have ended any of them.
+    by_witness().or_else(|| {
+        let mut all = T::default();
+        each_behind(&opened, journal, 0, with, &mut all, take)?;
+        Some(all)
+    })
+}
+
+/// Takes the mentions in a journal from an offset on.
+fn each_behind<T>(
+    opened: &Opened,
+    journal: &Journal,
+    from: u64,
+    with: &str,
+    all: &mut T,
+    take: &Mention<'_, T>,
+) -> Option<()> {
+    let Some(file) = &opened.file else { return Some(()) };
+    if opened.len.checked_sub(from)? > MOST {
+        return None;
+    }
+    let stretch = Stretch { from, ..Stretch::whole(opened.len) };
+    let read = scan::scan_some(&opened.path, file, journal.shape, stretch, &may_have(with), &mut |item| {
+        if let Item::Record(record) = item {
+            event_ids(record.event, &mut |id| take(all, About::of(record.event), id, Stamp::of(&record)));
+        }
+        Ok(())
+    });
+    read.ok().map(drop)
+}
+
+/// Whether a text can stand in a line. An escape may stand for anything.
+fn may_have(text: &str) -> impl Fn(&[u8]) -> bool {
+    let finder = memchr::memmem::Finder::new(text).into_owned();
+    move |line| finder.needle().is_empty() || finder.find(line).is_some() || memchr::memchr(b'\\', line).is_some()
+}
+
+/// The witness that stands for a journal, and how far it goes, where it is not too long to be read in passing.
 fn standing(dir: &DataDir, journal: &Journal, opened: &Opened) -> Option<(Witness, End)> {
     let Found::Witness(witness) = witness::open(dir, journal) else { return None };
     let end = witness.last_block().ok()??;
     let stands = witness.standing(opened, end).ok()? == Standing::For;
-    (stands && opened.len.checked_sub(end.to)? <= MOST).then_some((witness, end))
+    (stands && end.len <= WITNESS).then_some((witness, end))
 }
 
-/// Where the first line behind an offset begins.
-fn line_behind(opened: &Opened, mut at: u64) -> Option<u64> {
-    let mut block = vec![0; BLOCK];
-    while at < opened.len {
-        let got = opened.file.as_ref()?.read_at(&mut block, at).ok().filter(|got| *got > 0)?;
-        if let Some(n) = memchr::memchr(b'\n', &block[..got]) {
-            return Some(at + n as u64 + 1);
-        }
-        at += got as u64;
-    }
-    None
-}
-
-/// Hands out every live record of a journal that is short enough to be read in passing, in the order of the file. An
-/// index that can be believed says which these are; without one, only a short journal is replayed. `with`: those in whose
-/// texts this cannot stand are left out.
-pub fn each_live(dir: &DataDir, journal: &Journal, with: &str, take: &mut dyn FnMut(&[u8])) {
-    let with = memchr::memmem::Finder::new(with);
-    // An escape may stand for anything.
-    let may_have = |bytes: &[u8]| with.find(bytes).is_some() || memchr::memchr(b'\\', bytes).is_some();
-    // What cannot be read is not offered.
-    let _ = try_each_live(dir, journal, &mut |bytes| {
-        if may_have(bytes) {
-            take(bytes);
-        }
-    });
-}
-
-fn try_each_live(dir: &DataDir, journal: &Journal, take: &mut dyn FnMut(&[u8])) -> Option<()> {
+/// Hands out every live record of a journal that is short enough to be read in passing, in the order of the file; `None`
+/// where these are not all. An index that can be believed says which they are; without one, only a short journal is
+/// replayed. `with`: those in whose texts this cannot stand are left out.
+pub fn each_live(dir: &DataDir, journal: &Journal, with: &str, take: &mut dyn FnMut(&[u8])) -> Option<()> {
+    let may_have = may_have(with);
     let opened = replay::open_at_once(dir, journal).ok().filter(|opened| opened.len <= MOST)?;
     let mut live = match Index::open(dir, journal, &opened, false) {
         Some(index) => {
@@ -185,7 +183,9 @@ fn try_each_live(dir: &DataDir, journal: &Journal, take: &mut dyn FnMut(&[u8])) 
     };
     live.check().ok()?;
     let handed = opened.each(&live.spans().ok()?, &mut |_, bytes| {
-        take(bytes);
+        if may_have(bytes) {
+            take(bytes);
+        }
         Ok(())
     });
     handed.ok()

@@ -127,6 +127,18 @@ pub fn scan(
     stretch: Stretch,
     take: &mut dyn FnMut(Item<'_>) -> Result<()>,
 ) -> Result<Totals> {
+    scan_some(path, file, shape, stretch, &|_| true, take)
+}
+
+/// Reads a stretch of a journal as [`scan`] does, but for the whole lines that are not `wanted`: of these nothing is told.
+pub fn scan_some(
+    path: &Path,
+    file: &File,
+    shape: &Shape,
+    stretch: Stretch,
+    wanted: &dyn Fn(&[u8]) -> bool,
+    take: &mut dyn FnMut(Item<'_>) -> Result<()>,
+) -> Result<Totals> {
     if stretch.from >= stretch.lines_until.min(stretch.to) {
         return Ok(Totals::default());
     }
@@ -138,9 +150,15 @@ pub fn scan(
     loop {
         if let Some(n) = memchr::memchr(b'\n', &buffer[lo + seen..hi]) {
             let end = lo + seen + n;
-            line.end(&buffer[lo..end], at, true, take)?;
+            // Of a long line, pieces may have been told.
+            let told = at != line.start || wanted(&buffer[lo..end]);
+            if told {
+                line.end(&buffer[lo..end], at, true, take)?;
+            }
             at += (end + 1 - lo) as u64;
-            line.tell_end(&buffer[lo..=end], at, true, take)?;
+            if told {
+                line.tell_end(&buffer[lo..=end], at, true, take)?;
+            }
             lo = end + 1;
             seen = 0;
             line = Line::new(shape, at, line.number + 1, stretch.hashes);

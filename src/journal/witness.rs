@@ -544,18 +544,22 @@ impl Witness {
         Ok(Some(End { to: head.to, lines, tail: head.tail, len: self.len, damaged: false }))
     }
 
-    /// Hands out the entries in front of an end that lie in its last `most` bytes, in their order.
-    pub fn each_of_last(&self, end: End, most: u64, take: &mut dyn FnMut(Entry<'_>)) -> io::Result<()> {
+    /// Hands out the entries in front of an end, in their order; whether they are all: no block is damaged.
+    pub fn each_before(&self, end: End, take: &mut dyn FnMut(Entry<'_>)) -> io::Result<bool> {
         let mut window = Window::new(&self.file, end.len);
-        let mut from = end.len.saturating_sub(most).max(HEADER as u64);
-        while let Some((at, head)) = next_block(&mut window, from)? {
+        let (mut at, mut next) = (HEADER as u64, (0, 0));
+        while at < end.len {
+            let Some(head) = block_at(&mut window, at)?.filter(|head| (head.from, head.lines) == next) else {
+                return Ok(false);
+            };
             let whole = block_len(head.len);
             let bytes = window.exact(at, whole)?.unwrap_or_default();
             let entries = bytes.get(BLOCK_HEAD..whole - BLOCK_TAIL).unwrap_or_default();
-            each(entries, head.from, head.lines + 1, take);
-            from = at + whole as u64;
+            let (to, line) = each(entries, head.from, head.lines + 1, take);
+            next = (to, line - 1);
+            at += whole as u64;
         }
-        Ok(())
+        Ok(next.0 == end.to)
     }
 
     /// Bytes behind its end that were never finished.

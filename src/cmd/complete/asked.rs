@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory};
 
-use super::line::Line;
+use super::line::{Line, Variable, Word};
 use crate::cmd::{Cli, input, journal};
 use crate::env;
 use crate::journal::Journal;
@@ -22,8 +22,8 @@ pub struct Asked {
     pub session: Option<String>,
     /// The entity that was typed before, as it was typed.
     pub entity: Option<String>,
-    /// The journal that was typed before.
-    pub journal: Option<&'static Journal>,
+    /// The journals that were typed.
+    pub journals: Vec<&'static Journal>,
     /// Values that were typed before for the argument that takes several.
     pub given: Vec<String>,
     /// Whether what begins with a dash is no option any more.
@@ -34,20 +34,22 @@ impl Asked {
     /// Reads a line. Whatever is wrong with it is passed over: somebody is in the middle of it.
     #[must_use]
     pub fn of(line: &Line) -> Asked {
-        let before = parsed(line.before.clone());
+        let all = |words: &[Word]| words.iter().map(expanded).collect::<Vec<_>>();
+        let words = all(&line.before);
+        let before = parsed(words.clone());
         // What is typed behind the cursor says which directory and whose eyes as well. Something must be at the cursor,
         // or an option in front of it would lack its value.
         let whole = if line.after.is_empty() {
             before.clone()
         } else {
-            let word = if line.word.text.is_empty() { "-" } else { &line.word.text };
-            parsed([&line.before[..], &[word.to_owned()], &line.after].concat())
+            let word = if line.word.text.is_empty() { "-".to_owned() } else { expanded(&line.word) };
+            parsed([words, vec![word], all(&line.after)].concat())
         };
         let (typed, whole) = (before.as_ref().and_then(innermost), whole.as_ref().and_then(innermost));
         let text = |name| typed.and_then(|matches| one::<String>(matches, name));
         let agent = whole.and_then(|matches| one::<String>(matches, "agent"));
         let all_agents = whole.and_then(|matches| one::<bool>(matches, "all_agents")).unwrap_or(false);
-        let dir = whole.and_then(|matches| one::<PathBuf>(matches, "data_dir")).map(expanded);
+        let dir = whole.and_then(|matches| one::<PathBuf>(matches, "data_dir"));
         let dir = dir.or_else(|| env::data_dir().map(|(dir, _)| dir));
         let scope = scope(agent, all_agents);
         let id = text("id").or_else(|| text("session"));
@@ -55,9 +57,9 @@ impl Asked {
         Asked {
             session: id.zip(scope.as_ref()).map(|(id, scope)| scope.stored(&id).into_owned()),
             entity: text("entity").or_else(|| text("what")),
-            journal: typed.and_then(|matches| ["journal", "journals"].iter().find_map(|name| first(matches, name))),
+            journals: ["journal", "journals"].iter().flat_map(|name| journals(whole, name)).collect(),
             given: given.into_iter().flatten().cloned().collect(),
-            escaped: line.before.iter().any(|word| word == "--"),
+            escaped: line.before.iter().any(|word| word.text == "--"),
             dir: dir.map(|root| DataDir { root, boot: env::boot_id(), clock: None }),
             scope,
         }
@@ -81,9 +83,9 @@ fn one<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Op
     matches.try_get_one::<T>(name).ok().flatten().cloned()
 }
 
-/// The first journal that was typed.
-fn first(matches: &ArgMatches, name: &str) -> Option<&'static Journal> {
-    matches.try_get_many::<journal::Name>(name).ok().flatten()?.next().map(|name| name.journal())
+fn journals(matches: Option<&ArgMatches>, name: &str) -> Vec<&'static Journal> {
+    let names = matches.and_then(|matches| matches.try_get_many::<journal::Name>(name).ok().flatten());
+    names.into_iter().flatten().map(|name| name.journal()).collect()
 }
 
 fn scope(typed_agent: Option<String>, all_agents: bool) -> Option<Scope> {
@@ -97,24 +99,18 @@ fn scope(typed_agent: Option<String>, all_agents: bool) -> Option<Scope> {
     }
 }
 
-/// A path in which the shell would expand a home directory or variables that the environment has.
-fn expanded(path: PathBuf) -> PathBuf {
-    let Some(text) = path.to_str() else { return path };
-    let mut parts = text.split('$');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    if let Some(rest) = out.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
-        && let Some(home) = env::var("HOME")
-    {
-        out = home + rest;
-    }
-    for part in parts {
-        let braced = part.strip_prefix('{').and_then(|part| part.split_once('}'));
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
-        let (name, rest) = braced.unwrap_or_else(|| part.split_at(end));
-        match env::var(name).filter(|_| !name.is_empty()) {
-            Some(value) => out.extend([&*value, rest]),
-            None => out.extend(["$", part]),
+/// A word as the shell hands it to a command, as far as the environment can tell: the rest stays as it was typed.
+fn expanded(word: &Word) -> String {
+    let home = if word.tilde { env::var("HOME") } else { None };
+    let mut at = usize::from(home.is_some());
+    let mut out = home.unwrap_or_default();
+    for Variable { name, place, quoted } in &word.variables {
+        // Of a value that is not quoted, a shell may make several words, or names of files.
+        let is_word = |value: &String| *quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']);
+        if let Some(value) = env::var(name).filter(is_word) {
+            out.extend([&word.text[at..place.start], &value]);
+            at = place.end;
         }
     }
-    out.into()
+    out + &word.text[at..]
 }

@@ -1,5 +1,7 @@
 //! A line as it was typed: its words, without the shell's quotes. Nothing is expanded and nothing is
-//! run; what a shell would expand stays as it is.
+//! run; what a shell would expand stays as it is, and is marked where no quote keeps the shell from it.
+
+use std::ops::Range;
 
 /// How a shell quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +12,10 @@ pub enum Quoting {
     Fish,
 }
 
-/// The word at the cursor.
+/// What joins a line with the next.
+const CONTINUED: &str = "\\\n";
+
+/// A word, as far as the cursor where it stands in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// What it is so far.
@@ -20,19 +25,32 @@ pub struct Word {
     /// How much of the text stands in front of what the shell takes for the word: bash breaks words at `:` and `=`, and
     /// where a quote was opened.
     pub kept: usize,
-    /// Whether it begins with a `~` that the shell expands.
+    /// Whether it begins with a `~` that the shell takes for the home directory.
     pub tilde: bool,
+    /// What the shell puts values in the place of.
+    pub variables: Vec<Variable>,
+}
+
+/// A variable in a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it stands in the word's text, with its `$` and braces.
+    pub place: Range<usize>,
+    /// Whether its value stays one word, whatever is in it.
+    pub quoted: bool,
 }
 
 /// A line and its cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// The words in front of the one at the cursor, the command's own name first.
-    pub before: Vec<String>,
+    pub before: Vec<Word>,
     /// The word at the cursor, as far as the cursor.
     pub word: Word,
     /// The words behind it.
-    pub after: Vec<String>,
+    pub after: Vec<Word>,
 }
 
 impl Line {
@@ -40,28 +58,33 @@ impl Line {
     /// bash breaks words, `$COMP_WORDBREAKS`.
     #[must_use]
     pub fn split(text: &str, behind: &str, breaks: &str) -> Line {
-        let (before, word) = words(text, breaks);
+        let (before, word) = words(text, Quoting::Posix, breaks);
         // The word at the cursor goes on, in its quote.
         let behind = word.quote.into_iter().chain(behind.chars()).collect::<String>();
         let (_, len) = read(&behind, Quoting::Posix, breaks, true);
-        let (mut after, last) = words(&behind[len..], breaks);
-        after.extend((!last.text.is_empty()).then_some(last.text));
+        let (mut after, last) = words(&behind[len..], Quoting::Posix, breaks);
+        after.extend((!last.text.is_empty()).then_some(last));
         Line { before, word, after }
     }
 
-    /// A line whose words are known. `word`: the one at the cursor, as far as the cursor, with its quotes.
+    /// Splits a line of fish's, as far as the cursor.
     #[must_use]
-    pub fn of(before: Vec<String>, word: &str, after: Vec<String>, quoting: Quoting) -> Line {
-        Line { before, word: read(word, quoting, "", false).0, after }
+    pub fn of_fish(text: &str) -> Line {
+        let (before, word) = words(text, Quoting::Fish, "");
+        Line { before, word, after: Vec::new() }
     }
 }
 
 /// The words of a text, and the one with which it ends, which is empty behind a blank.
-fn words(text: &str, breaks: &str) -> (Vec<String>, Word) {
+fn words(text: &str, quoting: Quoting, breaks: &str) -> (Vec<Word>, Word) {
     let mut before = Vec::new();
     let (mut rest, mut dropped) = (text, false);
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\n']);
+        if let Some(next_line) = rest.strip_prefix(CONTINUED) {
+            rest = next_line;
+            continue;
+        }
         // What a redirection names is none of the command's words.
         let begun = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         if begun.starts_with(['<', '>']) {
@@ -69,26 +92,27 @@ fn words(text: &str, breaks: &str) -> (Vec<String>, Word) {
             dropped = true;
             continue;
         }
-        let (word, len) = read(rest, Quoting::Posix, breaks, true);
+        let (word, len) = read(rest, quoting, breaks, true);
         if len == rest.len() {
             return (before, word);
         }
         if !std::mem::take(&mut dropped) {
-            before.push(word.text);
+            before.push(word);
         }
         rest = &rest[len..];
     }
 }
 
-/// A word without its quotes.
+/// A word of zsh's, with its quotes.
 #[must_use]
-pub fn unquoted(word: &str) -> String {
-    read(word, Quoting::Posix, "", false).0.text
+pub fn word(typed: &str) -> Word {
+    read(typed, Quoting::Posix, "", false).0
 }
 
 /// Reads a word, and says how long it is as it is typed. `ends`: a blank or a redirection ends it.
 fn read(typed: &str, quoting: Quoting, breaks: &str, ends: bool) -> (Word, usize) {
-    let mut word = Word { tilde: typed.starts_with('~'), ..Word::default() };
+    let home = |rest: &str| rest.is_empty() || rest.starts_with(['/', ' ', '\t', '\n']);
+    let mut word = Word { tilde: typed.strip_prefix('~').is_some_and(home), ..Word::default() };
     let mut chars = typed.char_indices();
     while let Some((at, c)) = chars.next() {
         match (word.quote, c) {
@@ -102,6 +126,9 @@ fn read(typed: &str, quoting: Quoting, breaks: &str, ends: bool) -> (Word, usize
             (Some(quote), _) if c == quote => word.quote = None,
             (quote, '\\') if quote != Some('\'') || quoting == Quoting::Fish => {
                 let Some((_, next)) = chars.next() else { break };
+                if next == '\n' && quote != Some('\'') {
+                    continue;
+                }
                 let literal = match quote {
                     Some('\'') => !matches!(next, '\\' | '\''),
                     Some(_) => !matches!(next, '\\' | '"' | '$' | '`'),
@@ -113,6 +140,14 @@ fn read(typed: &str, quoting: Quoting, breaks: &str, ends: bool) -> (Word, usize
                 word.text.push(next);
             }
             (quote, _) => {
+                if c == '$' && quote != Some('\'') {
+                    let at_text = word.text.len();
+                    word.variables.extend(variable(&typed[at + 1..]).map(|(name, len)| Variable {
+                        name: name.to_owned(),
+                        place: at_text..at_text + 1 + len,
+                        quoted: quote.is_some(),
+                    }));
+                }
                 word.text.push(c);
                 if quote.is_none() && breaks.contains(c) {
                     word.kept = word.text.len();
@@ -121,6 +156,16 @@ fn read(typed: &str, quoting: Quoting, breaks: &str, ends: bool) -> (Word, usize
         }
     }
     (word, typed.len())
+}
+
+/// The name behind a `$`, and how long it is with its braces.
+fn variable(rest: &str) -> Option<(&str, usize)> {
+    let braced = rest.strip_prefix('{');
+    let inside = braced.unwrap_or(rest);
+    let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
+    let (name, behind) = inside.split_at(end);
+    let closed = braced.is_none() || behind.starts_with('}');
+    (closed && !name.is_empty()).then_some((name, if braced.is_some() { end + 2 } else { end }))
 }
 
 /// Whether a quote is closed in what follows it.
@@ -143,9 +188,13 @@ mod tests {
 
     const BREAKS: &str = " \t\n\"'@><=;|&(:";
 
+    fn texts(words: Vec<Word>) -> Vec<String> {
+        words.into_iter().map(|word| word.text).collect()
+    }
+
     fn words(text: &str) -> (Vec<String>, Word) {
         let line = Line::split(text, "", BREAKS);
-        (line.before, line.word)
+        (texts(line.before), line.word)
     }
 
     #[test]
@@ -154,6 +203,7 @@ mod tests {
         assert_eq!(before, ["cruxctl", "--data-dir", "a b", "session", "get", "x \"y\\n z"]);
         assert_eq!(word, Word::default());
         assert_eq!(words("cruxctl get '' a").0, ["cruxctl", "get", ""]);
+        assert_eq!(words("cruxctl \\\n get a\\\nb c").0, ["cruxctl", "get", "ab"]);
     }
 
     #[test]
@@ -173,7 +223,7 @@ mod tests {
 
     #[test]
     fn words_behind_the_cursor_are_known_as_well() {
-        let after = |text, behind| Line::split(text, behind, BREAKS).after;
+        let after = |text, behind| texts(Line::split(text, behind, BREAKS).after);
         assert_eq!(after("c get ", " --agent 'a b'"), ["--agent", "a b"]);
         assert_eq!(after("c get b", "u --agent alice "), ["--agent", "alice"]);
         assert_eq!(after("c get 'b", "u x' y"), ["y"]);
@@ -188,7 +238,26 @@ mod tests {
 
     #[test]
     fn fish_has_its_own_single_quotes() {
-        assert_eq!(Line::of(Vec::new(), "'it\\'s", Vec::new(), Quoting::Fish).word.text, "it's");
-        assert_eq!(unquoted("'it\\'s"), "it\\s");
+        assert_eq!(Line::of_fish("c 'it\\'s").word.text, "it's");
+        assert_eq!(word("'it\\'s").text, "it\\s");
+    }
+
+    #[test]
+    fn what_the_shell_would_expand_is_marked() {
+        let marked = |typed: &str| {
+            let word = word(typed);
+            let variables = word.variables.iter().map(|v| (&word.text[v.place.clone()], &*v.name, v.quoted));
+            (word.tilde, variables.map(|(at, name, quoted)| format!("{at} {name} {quoted}")).collect::<Vec<_>>())
+        };
+        assert!(marked("~/a").0);
+        assert!(marked("~").0);
+        for typed in ["\"~/a\"", "'~/a'", "\\~/a", "~\"/a\"", "~other/a", "--data-dir=~/a"] {
+            assert!(!marked(typed).0, "{typed}");
+        }
+        assert_eq!(
+            marked("a${B}c\"x$D_1-\"'$E'\\$F\"\\$G\"$HO'ME'").1,
+            ["${B} B false", "$D_1 D_1 true", "$HO HO false"]
+        );
+        assert!(marked("$(x) ${Y:-z} ${ $").1.is_empty());
     }
 }

@@ -22,7 +22,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 pub use offers::Offers;
 
 use self::asked::Asked;
-use self::line::Line;
+use self::line::{Line, Word};
 use self::shells::Shell;
 use super::Cli;
 use crate::render::is_plain;
@@ -68,15 +68,15 @@ fn candidates(line: &Line) -> Vec<Candidate> {
 
 /// The words of a line, in which the value of an option that every verb takes is tied to it: the engine takes any word
 /// that stands by itself for a verb, where there is one of that name.
-fn joined(command: &Command, words: &[String]) -> Vec<OsString> {
+fn joined(command: &Command, words: &[Word]) -> Vec<OsString> {
     let takes_value = |word: &str| {
         let takes = |arg: &Arg| arg.get_action().takes_values() && arg.get_long() == word.strip_prefix("--");
         command.get_arguments().any(|arg| arg.is_global_set() && takes(arg))
     };
     let mut out = Vec::with_capacity(words.len() + 1);
-    let mut words = words.iter();
+    let mut words = words.iter().map(|word| &*word.text).collect::<Vec<_>>().into_iter();
     while let Some(word) = words.next() {
-        match words.as_slice().first().filter(|_| takes_value(word)) {
+        match words.as_slice().first().filter(|_| takes_value(word)).copied() {
             Some(value) => {
                 out.push(format!("{word}={value}").into());
                 words.next();

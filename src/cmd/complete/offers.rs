@@ -13,7 +13,7 @@ use super::groups::{Shown, shown};
 use crate::cmd::fact::view::Eyes;
 use crate::cmd::handoff::trust::key_id;
 use crate::journal::files::DataDir;
-use crate::journal::ids::{Which, each_live, ids};
+use crate::journal::ids::{Ids, Which, each_live, ids};
 use crate::journal::stamp::Stamp;
 use crate::journal::{self, Journal};
 use crate::render::{is_plain, rfc3339};
@@ -21,7 +21,7 @@ use crate::store::fact::document::Fact;
 use crate::store::fact::privacy;
 use crate::store::handoff::State;
 use crate::store::scope;
-use crate::store::{case, fact, handoff, session, trust};
+use crate::store::{JOURNALS, case, fact, handoff, session, trust};
 
 /// The id of a candidate that is only a beginning starts with this.
 const BEGINNING: &str = "beginning of ";
@@ -51,7 +51,7 @@ pub enum Offers {
     OpenHandoffs,
     /// A key whose signatures are trusted, or its agent.
     TrustedKeys,
-    /// An id with a record in the journal that was typed before, as it is stored.
+    /// An id with a record in the journals that were typed, or in any, as it is stored.
     Recorded,
 }
 
@@ -61,7 +61,7 @@ impl ArgExt for Offers {}
 type Text = (String, Option<String>);
 
 impl Offers {
-    /// What can be put in the place of a word.
+    /// What can be put in the place of a word; nothing, where not all of it is known.
     #[must_use]
     pub fn candidates(self, asked: &Asked, word: &OsStr) -> Vec<CompletionCandidate> {
         let (Some(dir), Some(word)) = (&asked.dir, word.to_str()) else { return Vec::new() };
@@ -74,12 +74,12 @@ impl Offers {
                 && (asked.escaped || !text.starts_with('-'))
                 && !asked.given.iter().any(|given| given == text)
         };
-        match self {
-            Offers::Sessions => sessions(dir, asked, Which::Live, &fits),
-            Offers::SessionsEver => sessions(dir, asked, Which::Mentioned, &fits),
-            Offers::Revisions => told(asked.session.as_deref().map_or_else(Vec::new, |id| revisions(dir, id)), &fits),
-            Offers::Cases => few(ids(dir, &case::JOURNAL, Which::Live, &fits).iter()),
-            Offers::Facts => told(facts(dir, (asked, word), &fits), &fits),
+        let found = match self {
+            Offers::Sessions => sessions(dir, asked, Which::Live, word, &fits),
+            Offers::SessionsEver => sessions(dir, asked, Which::Mentioned, word, &fits),
+            Offers::Revisions => asked.session.as_deref().map(|id| told(revisions(dir, id), &fits)),
+            Offers::Cases => ids(dir, &case::JOURNAL, Which::Live, word, &fits).map(|ids| few(ids.iter())),
+            Offers::Facts => facts(dir, (asked, word), &fits).map(|facts| told(facts, &fits)),
             Offers::Entities => of_facts(dir, (asked, word), &|_, entity| vec![entity.to_owned()], &fits),
             Offers::Keys => of_facts(dir, (asked, word), &|fact, entity| keys(asked, fact, entity), &fits),
             Offers::EntitiesAndFacts => {
@@ -90,14 +90,14 @@ impl Offers {
                 };
                 of_facts(dir, (asked, word), &both, &fits)
             }
-            Offers::Agents => few(agents(dir).iter().map(String::as_str).filter(|agent| fits(agent))),
-            Offers::OpenHandoffs => told(open_handoffs(dir, word), &fits),
-            Offers::TrustedKeys => told(trusted_keys(dir, word), &fits),
-            Offers::Recorded => match asked.journal {
-                Some(journal) => few(ids(dir, journal, Which::Mentioned, &fits).iter()),
-                None => Vec::new(),
-            },
-        }
+            Offers::Agents => {
+                agents(dir).map(|agents| few(agents.iter().map(String::as_str).filter(|agent| fits(agent))))
+            }
+            Offers::OpenHandoffs => open_handoffs(dir, word).map(|open| told(open, &fits)),
+            Offers::TrustedKeys => trusted_keys(dir, word).map(|keys| told(keys, &fits)),
+            Offers::Recorded => recorded(dir, (asked, word), &fits),
+        };
+        found.unwrap_or_default()
     }
 }
 
@@ -133,10 +133,33 @@ fn told(mut texts: Vec<Text>, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCand
 }
 
 /// The ids of sessions, as the scope sees them.
-fn sessions(dir: &DataDir, asked: &Asked, which: Which, fits: &dyn Fn(&str) -> bool) -> Vec<CompletionCandidate> {
-    let Some(scope) = &asked.scope else { return Vec::new() };
-    let stored = ids(dir, &session::JOURNAL, which, &|id| scope.visible(id).is_some_and(fits));
-    few(stored.iter().filter_map(|id| scope.visible(id)))
+fn sessions(
+    dir: &DataDir,
+    asked: &Asked,
+    which: Which,
+    word: &str,
+    fits: &dyn Fn(&str) -> bool,
+) -> Option<Vec<CompletionCandidate>> {
+    let scope = asked.scope.as_ref()?;
+    let stored = ids(dir, &session::JOURNAL, which, word, &|id| scope.visible(id).is_some_and(fits))?;
+    Some(few(stored.iter().filter_map(|id| scope.visible(id))))
+}
+
+/// The ids in the journals that were typed, or in any.
+fn recorded(
+    dir: &DataDir,
+    (asked, word): (&Asked, &str),
+    fits: &dyn Fn(&str) -> bool,
+) -> Option<Vec<CompletionCandidate>> {
+    let journals = if asked.journals.is_empty() { &JOURNALS } else { &asked.journals[..] };
+    let ids = |journal: &&Journal| ids(dir, journal, Which::Mentioned, word, fits);
+    let all: Vec<Ids> = journals.iter().map(ids).collect::<Option<_>>()?;
+    let mut texts: Vec<&str> = all.iter().flat_map(Ids::iter).collect();
+    if all.len() > 1 {
+        texts.sort_unstable();
+        texts.dedup();
+    }
+    Some(few(texts.into_iter()))
 }
 
 /// The versions of a session, by their numbers. `id`: as it is stored.
@@ -152,24 +175,23 @@ fn of_facts(
     (asked, word): (&Asked, &str),
     of: &dyn Fn(&Fact<'_>, &str) -> Vec<String>,
     fits: &dyn Fn(&str) -> bool,
-) -> Vec<CompletionCandidate> {
+) -> Option<Vec<CompletionCandidate>> {
     let mut found = BTreeSet::new();
     each_fact(dir, asked, word, &mut |fact, entity| {
         found.extend(of(fact, entity).into_iter().filter(|text| fits(text)))
-    });
-    few(found.iter().map(String::as_str))
+    })?;
+    Some(few(found.iter().map(String::as_str)))
 }
 
-fn each_fact(dir: &DataDir, asked: &Asked, word: &str, take: &mut dyn FnMut(&Fact<'_>, &str)) {
-    let Some(scope) = &asked.scope else { return };
-    let eyes = Eyes::through(scope.clone());
+fn each_fact(dir: &DataDir, asked: &Asked, word: &str, take: &mut dyn FnMut(&Fact<'_>, &str)) -> Option<()> {
+    let eyes = Eyes::through(asked.scope.clone()?);
     each_live(dir, &fact::JOURNAL, word, &mut |document| {
         if let Some(fact) = Fact::read(document)
             && let Some(entity) = eyes.see(&fact)
         {
             take(&fact, &entity);
         }
-    });
+    })
 }
 
 fn keys(asked: &Asked, fact: &Fact<'_>, entity: &str) -> Vec<String> {
@@ -177,34 +199,33 @@ fn keys(asked: &Asked, fact: &Fact<'_>, entity: &str) -> Vec<String> {
     wanted.then(|| fact.key.to_string()).into_iter().collect()
 }
 
-fn facts(dir: &DataDir, (asked, word): (&Asked, &str), fits: &dyn Fn(&str) -> bool) -> Vec<Text> {
+fn facts(dir: &DataDir, (asked, word): (&Asked, &str), fits: &dyn Fn(&str) -> bool) -> Option<Vec<Text>> {
     let mut facts = Vec::new();
     each_fact(dir, asked, word, &mut |fact, entity| {
         if fits(&fact.id) {
             facts.push((fact.id.to_string(), Some(format!("{entity} {}", fact.key))));
         }
-    });
-    facts
+    })?;
+    Some(facts)
 }
 
-fn agents(dir: &DataDir) -> BTreeSet<String> {
+fn agents(dir: &DataDir) -> Option<BTreeSet<String>> {
     let mut agents: BTreeSet<String> = BTreeSet::new();
     let mut add = |agent: Option<&str>| {
         if let Some(agent) = agent.filter(|agent| !agents.contains(*agent)) {
             agents.insert(agent.to_owned());
         }
     };
-    for id in ids(dir, &session::JOURNAL, Which::Live, &|id| scope::split(id).0.is_some()).iter() {
-        add(scope::split(id).0);
-    }
+    let scoped = |id: &str| scope::split(id).0.is_some();
+    ids(dir, &session::JOURNAL, Which::Live, scope::PREFIX, &scoped)?.iter().for_each(|id| add(scope::split(id).0));
     each_live(dir, &fact::JOURNAL, privacy::AGENT_PREFIX, &mut |document| {
         add(Fact::read(document).and_then(|fact| privacy::split(&fact.entity).0.map(str::to_owned)).as_deref());
-    });
-    each(dir, &trust::JOURNAL, trust::Entry::read, &mut |entry| add(Some(&entry.agent)));
-    agents
+    })?;
+    each(dir, &trust::JOURNAL, trust::Entry::read, &mut |entry| add(Some(&entry.agent)))?;
+    Some(agents)
 }
 
-fn open_handoffs(dir: &DataDir, word: &str) -> Vec<Text> {
+fn open_handoffs(dir: &DataDir, word: &str) -> Option<Vec<Text>> {
     let mut open = Vec::new();
     each(dir, &handoff::JOURNAL, handoff::Entry::read, &mut |entry| {
         if entry.state == State::Open {
@@ -216,11 +237,11 @@ fn open_handoffs(dir: &DataDir, word: &str) -> Vec<Text> {
                 .chain((entry.handoff_id.is_none() || !word.is_empty()).then_some(&entry.content_hash));
             open.extend(names.map(|name| (name.clone(), what.clone())));
         }
-    });
-    open
+    })?;
+    Some(open)
 }
 
-fn trusted_keys(dir: &DataDir, word: &str) -> Vec<Text> {
+fn trusted_keys(dir: &DataDir, word: &str) -> Option<Vec<Text>> {
     let mut keys = Vec::new();
     each(dir, &trust::JOURNAL, trust::Entry::read, &mut |entry| {
         keys.push((entry.agent.clone(), Some("every key of this agent".to_owned())));
@@ -228,10 +249,10 @@ fn trusted_keys(dir: &DataDir, word: &str) -> Vec<Text> {
         if !word.is_empty() {
             keys.push((entry.public_key, Some(format!("key of {}", entry.agent))));
         }
-    });
-    keys
+    })?;
+    Some(keys)
 }
 
-fn each<T>(dir: &DataDir, journal: &Journal, read: fn(&[u8]) -> Option<T>, take: &mut dyn FnMut(T)) {
-    each_live(dir, journal, "", &mut |line| read(line).into_iter().for_each(&mut *take));
+fn each<T>(dir: &DataDir, journal: &Journal, read: fn(&[u8]) -> Option<T>, take: &mut dyn FnMut(T)) -> Option<()> {
+    each_live(dir, journal, "", &mut |line| read(line).into_iter().for_each(&mut *take))
 }

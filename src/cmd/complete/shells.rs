@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Candidate;
-use super::line::{Line, Quoting};
+use super::line::{self, Line};
 
 /// A shell that has a script of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub enum Shell {
     /// zsh hands over the word at the cursor, how many words are in front of it, these and those behind it, all quoted,
     /// and takes plain words.
     Zsh,
-    /// fish hands over the word at the cursor, quoted, and the words in front of it, and takes plain words. It does not
-    /// tell a completion what is behind the cursor.
+    /// fish hands over the line in front of the cursor, and takes plain words. It does not tell a completion what is
+    /// behind the cursor.
     Fish,
 }
 
@@ -47,11 +47,11 @@ impl Shell {
         let line = match (self, typed) {
             (Shell::Bash, [text, behind, breaks]) => Line::split(text, behind, breaks),
             (Shell::Zsh, [word, count, words @ ..]) => {
-                let words: Vec<String> = words.iter().map(|word| super::line::unquoted(word)).collect();
                 let (before, after) = words.split_at_checked(count.parse().ok()?)?;
-                Line::of(before.to_vec(), word, after.to_vec(), Quoting::Posix)
+                let all = |words: &[String]| words.iter().map(|word| line::word(word)).collect();
+                Line { before: all(before), word: line::word(word), after: all(after) }
             }
-            (Shell::Fish, [word, before @ ..]) => Line::of(before.to_vec(), word, Vec::new(), Quoting::Fish),
+            (Shell::Fish, [text]) => Line::of_fish(text),
             _ => return None,
         };
         Some(line).filter(|line| !line.before.is_empty())
