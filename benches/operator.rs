@@ -13,6 +13,7 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::Command;
 
 use measure::{Dice, EMPTY, LONG_ROUNDS, Row, WORDS, flag, has, program, rounds};
 
@@ -76,7 +77,6 @@ fn run(records: u64, ids: u64, times: usize, folder: &Path) {
         ask("journal report", &["journal", "report", "--html", &page]),
         ask("doctor", &["doctor"]),
         Row::new("wc -l", &["wc", "-l", &file]),
-        Row::new("grep, one id", &["grep", "-c", "\"session_id\":\"job-77\"", &file]),
     ];
     if has("jq") {
         long.push(Row::new(
@@ -96,10 +96,13 @@ fn run(records: u64, ids: u64, times: usize, folder: &Path) {
         println!("\nrustc cannot build the empty program: no ratios of short commands");
         return;
     };
-    // As fish asks, which hands over the words as they are.
-    let env = "_CRUXCTL_COMPLETE=fish";
+    // As fish asks, which hands over the line as it was typed.
     let tab = |name: &str, word: &str| {
-        Row::new(name, &["env", env, ours, "--", word, "cruxctl", "session", "get", "--data-dir", &dir])
+        let line = format!("cruxctl session get --data-dir {dir} {word}");
+        let command = ["env", "_CRUXCTL_COMPLETE=fish", ours, "--", &line];
+        let output = Command::new(command[0]).args(&command[1..]).output().expect("the command runs");
+        assert!(!output.stdout.is_empty(), "nothing was offered");
+        Row::new(name, &command)
     };
     let mut short = vec![
         Row::new("empty program", &["env", &empty.display().to_string()]),

@@ -52,7 +52,8 @@ pub enum Verb {
     ///
     /// Paths are written as jq reads them: of an element that went, they count in the version before; else in the one
     /// afterwards. White space between tokens, the order of members and escapes make no difference; what is nested
-    /// deeper than 32 levels is compared as it is written. Without numbers the last two versions are compared.
+    /// deeper than 32 levels is compared as it is written, and long arrays of many like elements place by place. Without
+    /// numbers the last two versions are compared.
     Diff(diff::DiffArgs),
     /// Make an earlier version the live one again, as a new version
     ///
