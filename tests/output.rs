@@ -656,3 +656,28 @@ fn global_flags_work_in_front_of_the_noun_in_front_of_the_verb_and_behind_it() {
         assert_eq!(places[0] == bare, idle, "{name}: {places:?}");
     }
 }
+
+#[test]
+fn a_command_is_pasted_from_every_format_as_it_stands() {
+    let world = World::new().damaged();
+    let odd = "it's $(touch ran) \\ a'; touch ran; '";
+    let dir = world.beside(odd);
+    fs::create_dir_all(&dir).unwrap();
+    let torn = "{\"op\":\"store\",\"session\":{\"session_id\":\"s\",\"state\":1";
+    fs::write(dir.join("sessions.jsonl"), format!("{torn}\n")).unwrap();
+    let plain = |line: &str, name: &str| -> String {
+        let text = world.run(&[words(line), vec!["--format", "plain", "--quiet", "--data-dir", odd]].concat()).text();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        line.rsplit('\t').next().unwrap().to_owned()
+    };
+    let shown = [torn, "\n"].concat();
+    assert_eq!(world.shell(&plain("journal map", "damage")).text(), shown);
+    assert_eq!(world.shell(&plain("session history s", "unreadable")).text(), shown);
+    for (verb, name) in [("doctor", "next"), ("journal check", "next"), ("journal stat", "next")] {
+        assert!(world.shell(&plain(verb, name)).ends(0).text().contains("set-aside"), "{verb}");
+    }
+    world.shell(&(plain("doctor", "next") + " --apply")).ends(0);
+    // What was set aside was taken with its line end.
+    assert_eq!(world.shell(&plain("session history s", "unreadable")).text(), shown);
+    assert!(!world.beside("ran").exists());
+}

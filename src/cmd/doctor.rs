@@ -295,7 +295,7 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
         ("strays", Value::Texts(strays)),
         ("verdict", Value::text(&*verdict)),
         ("for_the_daemon", Value::text(checked::daemon_verdict(summaries))),
-        ("next", Value::Texts(next)),
+        ("next", Value::Commands(next)),
     ];
     context.printer.fields(None, &fields)?;
     if rights.is_none() {

@@ -25,13 +25,14 @@ pub(super) fn object(out: &mut String, kind: Option<&str>, names: &[&str], value
 pub(super) fn value(out: &mut String, value: &Value<'_>) {
     match value {
         Value::Text(t) | Value::Long(t) => text(out, t),
+        Value::Command(t) => text(out, t),
         Value::Count(n) => out.push_str(&n.to_string()),
         Value::Number(n) if n.ends_with("infinity") => text(out, n),
         Value::Number(n) => out.push_str(n),
         Value::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Value::Time(time) => text(out, &rfc3339(*time)),
         Value::Json(bytes) => safe::json(out, &String::from_utf8_lossy(bytes)),
-        Value::Texts(texts) => {
+        Value::Texts(texts) | Value::Commands(texts) => {
             out.push('[');
             for (index, t) in texts.iter().enumerate() {
                 if index > 0 {

@@ -60,6 +60,10 @@ pub enum Value<'a> {
     Json(&'a [u8]),
     /// Several texts.
     Texts(Vec<String>),
+    /// A command line of ours, to be pasted as it stands: its words are quoted for a shell.
+    Command(String),
+    /// Several of them.
+    Commands(Vec<String>),
     /// Bytes of others that need not be text.
     Bytes(&'a [u8]),
     /// Nothing.
@@ -98,9 +102,14 @@ impl<'a> Value<'a> {
     /// The value as lines, each with a text of a list.
     fn lines(&self) -> Vec<String> {
         match self {
-            Value::Texts(texts) => texts.clone(),
+            Value::Texts(texts) | Value::Commands(texts) => texts.clone(),
             other => vec![other.raw()],
         }
+    }
+
+    /// A text of the value as a field of a line. A command that was escaped once more would be another one.
+    fn plain(&self, text: &str) -> String {
+        if matches!(self, Value::Command(_) | Value::Commands(_)) { for_terminal(text) } else { for_plain(text) }
     }
 
     /// The value as text, not yet made safe.
@@ -112,7 +121,8 @@ impl<'a> Value<'a> {
             Value::Flag(flag) => flag.to_string(),
             Value::Time(time) => rfc3339(*time),
             Value::Json(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Value::Texts(texts) => texts.join(" "),
+            Value::Command(text) => text.clone(),
+            Value::Texts(texts) | Value::Commands(texts) => texts.join(" "),
             Value::Bytes(bytes) => safe::bytes(bytes),
             Value::Absent => String::new(),
         }
@@ -333,7 +343,7 @@ impl Printer {
                     line.push_str(group.one);
                     line.push('\t');
                 }
-                let cells: Vec<String> = cells.iter().map(|cell| for_plain(&cell.raw())).collect();
+                let cells: Vec<String> = cells.iter().map(|cell| cell.plain(&cell.raw())).collect();
                 line.push_str(&cells.join("\t"));
                 line.push('\n');
                 self.raw(line.as_bytes())
@@ -500,7 +510,7 @@ impl Printer {
             Format::Plain => {
                 for (name, value) in fields {
                     for text in value.lines() {
-                        self.raw(format!("{name}\t{}\n", for_plain(&text)).as_bytes())?;
+                        self.raw(format!("{name}\t{}\n", value.plain(&text)).as_bytes())?;
                     }
                 }
             }

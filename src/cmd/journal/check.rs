@@ -124,7 +124,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             ("verdict", Value::text(&*verdict)),
             ("for_the_daemon", Value::text(&*daemon)),
             ("quarantine", Value::maybe(quarantine)),
-            ("next", Value::Texts(next)),
+            ("next", Value::Commands(next)),
         ],
     )?;
     context.printer.end()?;

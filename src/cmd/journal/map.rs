@@ -111,7 +111,7 @@ fn damage(context: &mut Context, survey: &Survey, group: usize) -> Result<()> {
             Value::Count(finding.span.offset),
             Value::Count(finding.span.len),
             Value::text(finding.class.name()),
-            Value::maybe(look(context, survey, finding)),
+            look(context, survey, finding).map_or(Value::Absent, Value::Command),
         ];
         context.printer.row(group, &[], &cells)?;
     }

@@ -79,7 +79,7 @@ impl Surveys {
         let told = [
             ("verdict", Value::text(&*verdict)),
             ("for_the_daemon", Value::text(&*daemon)),
-            ("next", Value::Texts(next.clone())),
+            ("next", Value::Commands(next.clone())),
         ];
         context.printer.fields(id, &[own, &told].concat())?;
         context.printer.end()?;

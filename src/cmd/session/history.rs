@@ -183,7 +183,7 @@ fn damaged(printer: &mut Printer, finding: &Finding) -> Result<()> {
         Value::Absent,
         Value::text(&*finding.why),
         Value::Bytes(&finding.head),
-        Value::text(look),
+        Value::Command(look),
     ];
     printer.row(1, &[], &cells)
 }
@@ -201,7 +201,7 @@ fn set_aside(printer: &mut Printer, aside: &SetAside) -> Result<()> {
         Value::text(&*aside.made_at),
         Value::text("a repair has set it aside"),
         Value::Bytes(&aside.head),
-        Value::text(look),
+        Value::Command(look),
     ];
     printer.row(1, &[], &cells)
 }
