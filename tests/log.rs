@@ -301,6 +301,24 @@ fn a_followed_log_notices_that_a_journal_is_written_over_in_place() {
 }
 
 #[test]
+fn a_followed_log_waits_where_the_target_of_a_link_is_moved_away() {
+    let world = World::new().damaged();
+    fs::create_dir_all(world.dir()).unwrap();
+    fs::write(world.beside("real"), written("a", 1)).unwrap();
+    std::os::unix::fs::symlink(world.beside("real"), world.dir().join("sessions.jsonl")).unwrap();
+    let log = Followed::begin(world, "sessions");
+    log.shows("a");
+    log.world.append("sessions.jsonl", written("b", 2));
+    fs::rename(log.world.beside("real"), log.world.beside("old")).unwrap();
+    log.shows("b");
+    thread::sleep(Duration::from_millis(60));
+    fs::write(log.world.beside("real"), written("c", 3)).unwrap();
+    log.shows("c");
+    let (events, talk, _) = log.end();
+    assert_eq!(member(&events, "id"), ["a", "b", "c", "the end"], "{talk}");
+}
+
+#[test]
 fn what_a_daemon_writes_to_the_old_file_while_it_is_replaced_is_shown_once() {
     if crate::support::strace_is_waived() {
         return;

@@ -16,7 +16,7 @@ use super::replace::Continued;
 use super::replay::{Opened, Seen};
 use super::scan::{Item, Stretch};
 use super::witness::{Identity, LineHash};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How much is looked at in one piece for the last line end.
 const BLOCK: u64 = 1 << 16;
@@ -134,7 +134,11 @@ impl Follower {
         let failed = |e: io::Error| Error::io("read", &path, &e);
         let mut look = Look::default();
         // The name first: what is read of the old file afterwards was written before it lost its name, or is carried over.
-        let now = files::open_read(&path)?;
+        let now = match files::open_read(&path) {
+            // A link's target may be moved away for a moment, as a file may.
+            Err(error) if error.code == Code::EnvironmentFileKind && self.file.is_some() => None,
+            now => now?,
+        };
         match (self.file.take(), now) {
             (None, None) => return Ok(look),
             (None, Some(new)) => self.begin(new, 0, &path)?,
