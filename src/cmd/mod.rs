@@ -192,6 +192,14 @@ impl Context {
         self.dir.root.try_exists().map_err(|e| Error::io("look at", &self.dir.root, &e))
     }
 
+    /// Says that there is no data directory, where there is none: a journal of it is not just empty.
+    pub fn note_missing_dir(&mut self) {
+        if !self.dir.root.exists() {
+            let text = format!("there is no data directory {}", self.dir.root.display());
+            self.printer.note(&text);
+        }
+    }
+
     /// Remembers a status; the worst one is what the process ends with.
     pub fn mark(&mut self, status: u8) {
         self.status = worse(self.status, status);

@@ -72,10 +72,7 @@ pub const CHECKED: &[Group] = &[
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Check) -> Result<()> {
     let journals = chosen(context, &args.journals);
-    if !context.dir.root.exists() {
-        let text = format!("there is no data directory {}", context.dir.root.display());
-        context.printer.note(&text);
-    }
+    context.note_missing_dir();
     context.printer.begin("cruxctl.journal.check.v1", CHECKED)?;
     let now = context.env.now_text();
     let options = Options { full: args.full, accept: args.accept, keep: !args.dry_run, now: &now };

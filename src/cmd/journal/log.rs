@@ -157,10 +157,7 @@ pub fn run(context: &mut Context, args: &Log) -> Result<()> {
         }
         opened.push(one);
     }
-    if !context.dir.root.exists() {
-        let text = format!("there is no data directory {}", context.dir.root.display());
-        context.printer.note(&text);
-    }
+    context.note_missing_dir();
     context.printer.begin("cruxctl.journal.log.v1", LOGGED)?;
     let mut last = VecDeque::new();
     let seen = merged(&journals, &opened, &filter, &mut |row| match args.last {

@@ -23,10 +23,7 @@ pub(super) struct Surveys {
 /// Surveys the journals that were named, or all.
 pub(super) fn take(context: &mut Context, names: &[Name], cells: u64) -> Result<Surveys> {
     let journals = chosen(context, names);
-    if !context.dir.root.exists() {
-        let text = format!("there is no data directory {}", context.dir.root.display());
-        context.printer.note(&text);
-    }
+    context.note_missing_dir();
     // What keeps sessions and facts from being compacted, as compact itself asks it.
     let open = journals.iter().any(|journal| is_guarded(journal)) && ledger::none_open(context, None).is_err();
     let now = context.env.now_text();

@@ -1,7 +1,8 @@
 //! Survey: what a check reads, counted for the eye. One pass, one set of figures; nothing is kept and nothing written.
 //!
 //! It goes through [`check::read`], so that its figures are those of a check. Memory: some 50 bytes for each distinct id
-//! beside what replay keeps, the places of records that the daemon cannot read, and constants. [`cells`] is the file as a bar, [`growth`] its records over time, [`biggest`] the ids that take the most.
+//! beside what replay keeps, the places of records that the daemon cannot read, and constants. [`cells`] is the file as a
+//! bar, [`growth`] its records over time, [`biggest`] the ids that take the most.
 
 pub mod biggest;
 pub mod cells;
