@@ -220,6 +220,8 @@ codes! {
     EnvironmentFileKind = Environment, "environment.file_kind";
     /// file locks do not work here
     EnvironmentLock = Environment, "environment.lock";
+    /// a record needs more memory than there is
+    EnvironmentMemory = Environment, "environment.memory";
     /// no key to mint or verify with
     EnvironmentNoKey = Environment, "environment.no_key";
     /// the secret is empty
@@ -280,6 +282,7 @@ impl Error {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
                 Code::EnvironmentSpace
             }
+            io::ErrorKind::OutOfMemory => Code::EnvironmentMemory,
             _ => Code::EnvironmentIo,
         };
         Error::new(code, format!("{what}: {}", plain(error)))

@@ -207,6 +207,11 @@ given! {
     a_full_disk_is_environment_space: EnvironmentSpace, "sessions.jsonl", || {
         failing("write:error=ENOSPC", "sessions.jsonl", "session delete a")
     };
+    a_record_longer_than_memory_is_environment_memory: EnvironmentMemory, "cannot read line 2 of", || {
+        let long = session_line("long", &format!("\"{}\"", "x".repeat(64 << 20)));
+        let world = World::with("sessions.jsonl", session_line("a", "1") + "\n" + &long + "\n");
+        world.shell("ulimit -v 60000; cruxctl journal log --json")
+    };
     a_folder_in_a_journals_place_is_environment_file_kind: EnvironmentFileKind, "sessions.jsonl", || {
         let world = World::new();
         fs::create_dir_all(world.dir().join("sessions.jsonl")).unwrap();

@@ -406,10 +406,12 @@ fn a_line_of_64_mib_needs_little_memory() {
     let state = format!("\"{}\"", "x".repeat(64 << 20));
     let world =
         World::with(JOURNAL, [session_line("large", &state), session_line("a", "1"), String::new()].join("\n"));
-    let printed =
-        in_little_memory(&world, &["session get large", "journal check", "session list", "session show large"]);
+    let verbs = ["session get large", "journal check", "session list", "session show large"];
+    let printed = in_little_memory(&world, &verbs);
     assert_eq!(printed[0], state.len() + 1);
     assert!(printed[1..].iter().all(|bytes| *bytes > 0), "{printed:?}");
+    let verbs = ["journal log", "session history a", "journal stat", "doctor"];
+    assert!(in_little_memory(&world, &verbs).iter().all(|bytes| *bytes > 0));
 }
 
 #[test]

@@ -299,7 +299,7 @@ impl<'f> Window<'f> {
     fn fill(&mut self, at: u64, least: usize) -> io::Result<()> {
         let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
         self.from = at;
-        self.block.resize(least.max(Self::BLOCK).min(left), 0);
+        lengthen(&mut self.block, least.max(Self::BLOCK).min(left)).inspect_err(|_| self.block.clear())?;
         let mut got = 0;
         while got < self.block.len() {
             match self.file.read_at(&mut self.block[got..], at + got as u64) {
@@ -465,9 +465,43 @@ pub fn metadata(file: &File, path: &Path) -> Result<Metadata> {
 
 /// The bytes of a span.
 pub fn read_span(file: &File, path: &Path, span: Span) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(span.len).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut bytes, span.offset).map_err(|e| Error::io("read", path, &e))?;
+    let mut bytes = Vec::new();
+    lengthen(&mut bytes, usize::try_from(span.len).unwrap_or(usize::MAX))
+        .and_then(|()| file.read_exact_at(&mut bytes, span.offset))
+        .map_err(|e| Error::io("read", path, &e))?;
     Ok(bytes)
+}
+
+/// Gives a buffer this length: what is new in it is 0. A record may be longer than the memory that there is; then it is
+/// left as it was.
+pub fn lengthen(buffer: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    if buffer.try_reserve_exact(len.saturating_sub(buffer.len())).is_err() {
+        let message = format!("there is no memory for {len} bytes at once");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, message));
+    }
+    buffer.resize(len, 0);
+    Ok(())
+}
+
+/// The offset behind the next line end at `from` or further on; `None` where there is none before `to`.
+pub fn behind_line_end(file: &File, from: u64, to: u64) -> io::Result<Option<u64>> {
+    let mut block = vec![0; 1 << 16];
+    let mut at = from;
+    while at < to {
+        let want = usize::try_from(to - at).unwrap_or(usize::MAX).min(block.len());
+        match file.read_at(&mut block[..want], at) {
+            Ok(0) => break,
+            Ok(got) => {
+                if let Some(n) = memchr::memchr(b'\n', &block[..got]) {
+                    return Ok(Some(at + n as u64 + 1));
+                }
+                at += got as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// The number in eight bytes of a file of ours; 0 where it ends before.

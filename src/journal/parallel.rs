@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -14,6 +13,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 
 use super::Journal;
+use super::files;
 use super::finding::{Finding, Span};
 use super::live::Digest;
 use super::scan::{self, Bytes, Item, Stretch, Totals};
@@ -64,11 +64,16 @@ pub enum Met {
 /// it aside.
 const ROOM: u64 = 1 << 30;
 
+/// Whether there is room for more threads.
+#[must_use]
+pub fn has_room() -> bool {
+    rustix::process::getrlimit(rustix::process::Resource::As).current.is_none_or(|limit| limit >= ROOM)
+}
+
 /// Whether a journal of this length is read on two threads.
 #[must_use]
 pub fn worth_it(journal: &Journal, len: u64) -> bool {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    journal.rule.last_wins() && len >= LONG && limit.is_none_or(|limit| limit >= ROOM)
+    journal.rule.last_wins() && len >= LONG && has_room()
 }
 
 /// Whose turn it is.
@@ -275,19 +280,6 @@ fn first_line(path: &Path, file: &File, from: u64, end: u64) -> Result<Option<u6
     if from == 0 {
         return Ok(Some(0));
     }
-    let mut block = vec![0; 1 << 16];
-    let mut at = from - 1;
-    while at < end {
-        let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(block.len());
-        let got = file.read_at(&mut block[..want], at).map_err(|e| Error::io("read", path, &e))?;
-        if let Some(n) = memchr::memchr(b'\n', &block[..got]) {
-            let start = at + n as u64 + 1;
-            return Ok((start < end).then_some(start));
-        }
-        if got == 0 {
-            break;
-        }
-        at += got as u64;
-    }
-    Ok(None)
+    let start = files::behind_line_end(file, from - 1, end).map_err(|e| Error::io("read", path, &e))?;
+    Ok(start.filter(|start| *start < end))
 }

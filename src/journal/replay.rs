@@ -447,19 +447,8 @@ impl Opened {
             }
             start -= len;
         }
-        let mut end = offset;
-        while end < self.len {
-            let want = usize::try_from(self.len - end).unwrap_or(usize::MAX).min(block.len());
-            let got = file.read_at(&mut block[..want], end).map_err(|e| Error::io("read", &self.path, &e))?;
-            if let Some(n) = memchr::memchr(b'\n', &block[..got]) {
-                end += n as u64;
-                break;
-            }
-            if got == 0 {
-                break;
-            }
-            end += got as u64;
-        }
+        let end = files::behind_line_end(file, offset, self.len).map_err(|e| Error::io("read", &self.path, &e))?;
+        let end = end.map_or(self.len, |end| end - 1);
         Ok(Span { offset: start, len: end - start })
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::files;
 use super::finding::{Class, Finding, HEAD, Possible, Reaction, Severity, Span};
 use super::json::Quirks;
 use super::read::{self, Reading};
@@ -200,7 +201,17 @@ pub fn scan_some(
                 );
                 return Err(Error::new(Code::RefusedTooLarge, message));
             }
-            buffer.resize((buffer.len() * 2).min(LONGEST_PIECE + 1), 0);
+            let longer = (buffer.len() * 2).min(LONGEST_PIECE + 1);
+            if files::lengthen(&mut buffer, longer).is_err() {
+                // Where there is no memory for that, there may be for what the line needs.
+                let end = files::behind_line_end(file, at + seen as u64, stretch.to);
+                let end = end.map_err(|e| Error::io("read", path, &e))?.unwrap_or(stretch.to);
+                let need = usize::try_from(end - at).unwrap_or(usize::MAX).min(LONGEST_PIECE + 1);
+                files::lengthen(&mut buffer, need).map_err(|e| {
+                    let what = format!("cannot read line {} of {}", line.number, path.display());
+                    Error::from_io(&what, &e)
+                })?;
+            }
         }
         // Behind the last line's beginning only its end is wanted.
         let wanted = match stretch.lines_until.saturating_sub(at + seen as u64) {

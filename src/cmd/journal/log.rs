@@ -1,7 +1,7 @@
 //! `cruxctl journal log`: what happened, in order, in one journal or in all of them; and what happens from here on.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::journal::follow::{Change, Follower};
 use crate::journal::replay::{self, Opened, Seen};
 use crate::journal::scan::{Item, Stretch};
-use crate::journal::{Journal, Span, audit};
+use crate::journal::{Journal, Span, audit, parallel};
 use crate::render::{Format, Group, Value};
 use crate::store::{self, event};
 
@@ -57,9 +57,9 @@ pub const LOGGED: &[Group] = &[Group {
 /// How often a journal that is followed is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How many events are handed from one thread to the other at once, and how many such handfuls wait.
-const HANDFUL: usize = 256;
-const WAITING: usize = 4;
+/// How much of a journal is read at once, and how many times as much is read ahead.
+const STRETCH: u64 = 512 << 10;
+const WAITING: usize = 1;
 
 /// One event.
 #[derive(Debug)]
@@ -72,6 +72,13 @@ struct Row {
     id: Option<String>,
     line: u64,
     span: Span,
+}
+
+impl Row {
+    /// How many bytes it takes.
+    fn weight(&self) -> usize {
+        size_of::<Row>() + self.op.len() + self.id.as_ref().map_or(0, String::len)
+    }
 }
 
 /// Which events are wanted.
@@ -159,21 +166,13 @@ pub fn run(context: &mut Context, args: &Log) -> Result<()> {
     }
     context.note_missing_dir();
     context.printer.begin("cruxctl.journal.log.v1", LOGGED)?;
-    let mut last = VecDeque::new();
-    let seen = merged(&journals, &opened, &filter, &mut |row| match args.last {
-        Some(most) => {
-            last.push_back(row);
-            if last.len() > most {
-                last.pop_front();
-            }
-            Ok(true)
-        }
-        None => {
+    let seen = match args.last {
+        Some(most) => last(context, (&journals, &opened), &filter, most)?,
+        None => merged(&journals, &opened, &filter, &mut |row| {
             tell(context, &row)?;
             Ok(!context.printer.gone())
-        }
-    })?;
-    last.iter().try_for_each(|row| tell(context, row))?;
+        })?,
+    };
     for ((journal, opened), seen) in journals.iter().zip(&opened).zip(&seen) {
         let against = audit::glance(&context.dir, journal, opened, None);
         context.tell_damage(journal, seen, against.as_ref(), !args.follow);
@@ -218,6 +217,69 @@ fn tell(context: &mut Context, row: &Row) -> Result<()> {
     context.printer.row(0, &ids, &cells)
 }
 
+/// What the last of many events are, in bounded memory.
+#[derive(Default)]
+struct Last {
+    rows: VecDeque<Row>,
+    /// What the rows weigh.
+    bytes: usize,
+    /// How many events there were.
+    events: u64,
+    /// They were too many, or too long, to be kept.
+    too_much: bool,
+}
+
+impl Last {
+    /// How many bytes of events are kept.
+    const MOST: usize = 16 << 20;
+
+    fn take(&mut self, row: Row, most: usize) {
+        self.events += 1;
+        if self.too_much {
+            return;
+        }
+        self.bytes += row.weight();
+        self.rows.push_back(row);
+        if self.rows.len() > most
+            && let Some(first) = self.rows.pop_front()
+        {
+            self.bytes -= first.weight();
+        }
+        if self.bytes > Self::MOST {
+            self.too_much = true;
+            self.rows = VecDeque::new();
+        }
+    }
+}
+
+/// Shows the last events. Where they are too many to be kept, the journals are read a second time, up to where they were
+/// read before.
+fn last(
+    context: &mut Context,
+    (journals, opened): (&[&'static Journal], &[Opened]),
+    filter: &Filter,
+    most: usize,
+) -> Result<Vec<Seen>> {
+    let mut last = Last::default();
+    let seen = merged(journals, opened, filter, &mut |row| {
+        last.take(row, most);
+        Ok(true)
+    })?;
+    if !last.too_much {
+        last.rows.iter().try_for_each(|row| tell(context, row))?;
+        return Ok(seen);
+    }
+    let mut in_front = last.events.saturating_sub(most as u64);
+    merged(journals, opened, filter, &mut |row| {
+        match in_front {
+            0 => tell(context, &row)?,
+            _ => in_front -= 1,
+        }
+        Ok(!context.printer.gone())
+    })?;
+    Ok(seen)
+}
+
 /// Hands out the events of several journals, the earliest first; those of one journal in the order of its file. `take`
 /// says whether it wants more.
 fn merged(
@@ -226,66 +288,94 @@ fn merged(
     filter: &Filter,
     take: &mut dyn FnMut(Row) -> Result<bool>,
 ) -> Result<Vec<Seen>> {
+    let mut all: Vec<Seen> = journals.iter().map(|_| Seen::default()).collect();
     thread::scope(|scope| {
         let mut sources = Vec::new();
-        for (journal, opened) in journals.iter().zip(opened) {
-            let (sender, receiver) = sync_channel(WAITING);
-            let reading = thread::Builder::new().spawn_scoped(scope, move || each(journal, opened, filter, &sender));
-            let reading = reading.map_err(|e| Error::from_io("cannot start a thread", &e))?;
-            sources.push((Source { receiver, rows: VecDeque::new() }, reading));
+        for ((journal, opened), seen) in journals.iter().zip(opened).zip(&mut all) {
+            let reader = Reader { journal, filter, clock: None };
+            let mut reading = Reading { reader, opened, at: 0, seen };
+            let more: More<'_> = if parallel::has_room() {
+                let (sender, receiver) = sync_channel(WAITING);
+                let read = move || {
+                    while let Some(rows) = reading.more().transpose() {
+                        let failed = rows.is_err();
+                        // Where nobody wants more, nobody listens.
+                        if sender.send(rows).is_err() || failed {
+                            return;
+                        }
+                    }
+                };
+                let spawned = thread::Builder::new().spawn_scoped(scope, read);
+                spawned.map_err(|e| Error::from_io("cannot start a thread", &e))?;
+                Box::new(move || receiver.recv().ok().transpose())
+            } else {
+                Box::new(move || reading.more())
+            };
+            sources.push(Source { more, rows: VecDeque::new() });
         }
         loop {
-            let next = sources.iter_mut().filter_map(|(source, _)| Some((source.order()?, source)));
-            let Some((_, source)) = next.min_by_key(|(order, _)| *order) else { break };
-            let Some(row) = source.rows.pop_front() else { break };
+            sources.iter_mut().try_for_each(Source::fill)?;
+            let next = sources.iter_mut().filter(|source| !source.rows.is_empty());
+            let next = next.min_by_key(|source| source.rows.front().map(|row| row.order));
+            let Some(row) = next.and_then(|source| source.rows.pop_front()) else { return Ok(()) };
             if !take(row)? {
-                break;
+                return Ok(());
             }
         }
-        let mut all = Vec::new();
-        for (source, reading) in sources {
-            // Where nobody wants more, the reading ends with its next handful.
-            drop(source);
-            match reading.join() {
-                Ok(seen) => all.push(seen?),
-                Err(_) => return Err(Error::new(Code::EnvironmentIo, "a reading thread has ended too early")),
-            }
-        }
-        Ok(all)
-    })
+    })?;
+    Ok(all)
 }
 
+/// Gets the next events of a journal; `None` behind its end.
+type More<'m> = Box<dyn FnMut() -> Result<Option<Vec<Row>>> + 'm>;
+
 /// The events of one journal, as they come.
-struct Source {
-    receiver: Receiver<Vec<Row>>,
+struct Source<'m> {
+    more: More<'m>,
     rows: VecDeque<Row>,
 }
 
-impl Source {
-    /// The place of the next event among those of others; `None` where there is none.
-    fn order(&mut self) -> Option<Option<DateTime<Utc>>> {
-        if self.rows.is_empty() {
-            self.rows = self.receiver.recv().ok()?.into();
+impl Source<'_> {
+    /// Sees to it that the next event is there, where there is one.
+    fn fill(&mut self) -> Result<()> {
+        while self.rows.is_empty() {
+            match (self.more)()? {
+                Some(rows) => self.rows = rows.into(),
+                None => break,
+            }
         }
-        self.rows.front().map(|row| row.order)
+        Ok(())
     }
 }
 
-/// Sends the events of one journal, in handfuls, as long as somebody listens.
-fn each(journal: &'static Journal, opened: &Opened, filter: &Filter, sender: &SyncSender<Vec<Row>>) -> Result<Seen> {
-    let mut reader = Reader { journal, filter, clock: None };
-    let mut handful = Vec::with_capacity(HANDFUL);
-    let mut wanted = true;
-    let stop = || Error::new(Code::EnvironmentIo, "nobody wants more");
-    let seen = opened.scan_items(journal, Stretch::whole(opened.len), &mut |item| {
-        reader.item(item, &mut |row| handful.push(row));
-        if handful.len() >= HANDFUL {
-            wanted = sender.send(std::mem::take(&mut handful)).is_ok();
+/// One journal that is read stretch by stretch.
+struct Reading<'r> {
+    reader: Reader<'r>,
+    opened: &'r Opened,
+    /// Where the next line begins.
+    at: u64,
+    seen: &'r mut Seen,
+}
+
+impl Reading<'_> {
+    /// The events of the next stretch that are wanted; `None` behind the last.
+    fn more(&mut self) -> Result<Option<Vec<Row>>> {
+        let Reading { reader, opened, at, seen } = self;
+        if *at >= opened.len {
+            return Ok(None);
         }
-        if wanted { Ok(()) } else { Err(stop()) }
-    });
-    let _ = sender.send(handful);
-    if wanted { seen } else { Ok(Seen::default()) }
+        let lines_until = at.saturating_add(STRETCH);
+        let stretch = Stretch { from: *at, lines_before: seen.totals.lines, lines_until, ..Stretch::whole(opened.len) };
+        let mut rows = Vec::new();
+        let more = opened.scan_items(reader.journal, stretch, &mut |item| {
+            reader.item(item, &mut |row| rows.push(row));
+            Ok(())
+        })?;
+        // A file that was cut since it was opened has no more.
+        *at = if more.totals.bytes == 0 { opened.len } else { *at + more.totals.bytes };
+        seen.add(more);
+        Ok(Some(rows))
+    }
 }
 
 /// Hands out what is written from now on, until nobody reads it any more.
