@@ -63,8 +63,14 @@ impl Line {
     fn text(&self) -> String {
         match self {
             Line::Store { id, state, second } => {
-                let time =
-                    DateTime::from_timestamp(*second, 0).unwrap().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+                let time = DateTime::from_timestamp(*second, 0).unwrap();
+                // Other writers use other forms of one time.
+                let east = chrono::FixedOffset::east_opt(5 * 3_600 + 1_800).unwrap();
+                let time = match second % 5 {
+                    1 if *second >= 0 => time.with_timezone(&east).to_rfc3339(),
+                    2 => time.format("%Y-%m-%d %H:%M:%S.25z").to_string(),
+                    _ => time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+                };
                 let state = format!("\"{}\"", "é".repeat(*state));
                 session_line(&format!("s{id}"), &state).replace("2026-01-01T00:00:00Z", &time)
             }
