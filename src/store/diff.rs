@@ -168,18 +168,16 @@ fn hunks(old: &[&[u8]], new: &[&[u8]], depth: usize) -> Vec<(Range<usize>, Range
         return vec![(ahead..old.len() - behind, ahead..new.len() - behind)];
     }
     let moved = |range: Range<u32>| ahead + range.start as usize..ahead + range.end as usize;
-    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let diff = Diff::compute(Algorithm::Myers, &input);
     diff.hunks().map(|hunk| (moved(hunk.before), moved(hunk.after))).collect()
 }
 
 /// The members of an object: names, and values as they are written.
 fn members(object: &[u8]) -> Vec<(Text<'_>, &[u8])> {
     let mut all = Vec::new();
-    each(object, |cursor| {
+    each(&mut Cursor::new(object), |cursor| {
         let name = cursor.name().ok()?;
-        let start = cursor.pos;
-        cursor.skip().ok()?;
-        all.push((text(&object[name.start..name.end]), &object[start..cursor.pos]));
+        all.push((text(&object[name.start..name.end]), skipped(cursor)?));
         Some(())
     });
     all
@@ -188,22 +186,30 @@ fn members(object: &[u8]) -> Vec<(Text<'_>, &[u8])> {
 /// The elements of an array, as they are written.
 fn elements(array: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
-    each(array, |cursor| {
-        let start = cursor.pos;
-        cursor.skip().ok()?;
-        all.push(&array[start..cursor.pos]);
+    each(&mut Cursor::new(array), |cursor| {
+        all.push(skipped(cursor)?);
         Some(())
     });
     all
 }
 
-/// Calls `take` at everything that stands between the brackets of a container; it must consume it.
-fn each<'a>(container: &'a [u8], mut take: impl FnMut(&mut Cursor<'a>) -> Option<()>) {
-    let mut cursor = Cursor::new(container);
+/// The value at the cursor, which is moved behind it.
+fn skipped<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
+    let start = cursor.pos;
+    cursor.skip().ok()?;
+    Some(&cursor.text()[start..cursor.pos])
+}
+
+/// Calls `take` at everything that stands between the brackets of the container at the cursor; it must consume it. The
+/// cursor ends up behind the container.
+fn each<'a>(cursor: &mut Cursor<'a>, mut take: impl FnMut(&mut Cursor<'a>) -> Option<()>) {
     cursor.open();
     loop {
         cursor.space();
-        if matches!(cursor.peek(), None | Some(b'}' | b']')) || take(&mut cursor).is_none() {
+        if matches!(cursor.peek(), None | Some(b'}' | b']')) {
+            return cursor.close();
+        }
+        if take(cursor).is_none() {
             return;
         }
         cursor.space();
@@ -238,33 +244,47 @@ fn text(inside: &[u8]) -> Text<'_> {
 /// A text that two values at this depth share exactly where they say the same.
 fn canonical_at(value: &[u8], depth: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
-    write_canonical(value, depth, &mut out);
+    write_canonical(&mut Cursor::new(value), depth, &mut out);
     out
 }
 
-fn write_canonical(value: &[u8], depth: usize, out: &mut Vec<u8>) {
-    match value.first() {
+/// Writes that of the value at the cursor, which is moved behind it: each byte is looked at once, however deep it lies.
+fn write_canonical(cursor: &mut Cursor<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    match cursor.peek() {
         Some(b'{') if depth < DEEPEST => {
-            let mut all = members(value);
+            let (whole, from) = (cursor.text(), out.len());
+            let mut all = Vec::new();
+            each(cursor, |cursor| {
+                let name = cursor.name().ok()?;
+                let start = out.len() - from;
+                write_canonical(cursor, depth + 1, out)?;
+                all.push((text(&whole[name.start..name.end]), start..out.len() - from));
+                Some(())
+            });
             all.sort_by(|a, b| a.0.cmp(&b.0));
+            let values = out.split_off(from);
             out.push(b'{');
             for (name, value) in all {
                 write_text(&name, out);
-                write_canonical(value, depth + 1, out);
+                out.extend_from_slice(&values[value]);
             }
             out.push(b'}');
         }
         Some(b'[') if depth < DEEPEST => {
             out.push(b'[');
-            for value in elements(value) {
-                write_canonical(value, depth + 1, out);
+            each(cursor, |cursor| {
+                write_canonical(cursor, depth + 1, out)?;
                 out.push(b',');
-            }
+                Some(())
+            });
             out.push(b']');
         }
-        Some(b'"') => write_text(&text(&value[1..value.len().saturating_sub(1).max(1)]), out),
-        _ => Squeeze::default().squeeze(value, out),
+        _ => match skipped(cursor)? {
+            [b'"', inside @ .., b'"'] => write_text(&text(inside), out),
+            value => Squeeze::default().squeeze(value, out),
+        },
     }
+    Some(())
 }
 
 /// A string with its kind and length in front, so that no two are run together.
@@ -331,6 +351,21 @@ mod tests {
         let deep = |inside: &str| format!("{}{inside}{}", "[".repeat(200_000), "]".repeat(200_000));
         assert!(told(&deep("1"), &deep(" 1 ")).is_empty());
         assert_eq!(told(&deep("1"), &deep("2")).len(), 1);
+    }
+
+    #[test]
+    fn deep_and_wide_texts_take_no_longer_than_their_length() {
+        let deep = |last: &str| format!("{}1{}", "[".repeat(200_000), format!(",{last}]").repeat(200_000));
+        let changes = told(&deep("1"), &deep("2"));
+        // An element at each level that is looked into, and the rest as a whole.
+        assert_eq!(changes.len(), DEEPEST + 1);
+        assert!(changes.iter().skip(1).all(|change| change.ends_with("[1] changed 1 2")), "{:?}", &changes[1..]);
+        let wide = |changed: u32| {
+            let all: Vec<String> =
+                (0..90_000).map(|n| format!("{{\"n\":{n},\"x\":{}}}", if n % 3 == 0 { changed } else { 0 })).collect();
+            format!("[{}]", all.join(","))
+        };
+        assert_eq!(told(&wide(1), &wide(2)).len(), 30_000);
     }
 
     #[test]
