@@ -730,8 +730,8 @@ fn lines_with_a_member_twice() {
         "duplicate-member",
         &[
             ("{\"op\":\"delete\",\"session_id\":\"b\",\"op\":\"delete\"}", &["b"]),
-            ("{\"op\":\"delete\",\"session_id\":\"b\",\"session_id\":\"c\"}", &["b"]),
-            ("{\"op\":\"delete\",\"session_id\":\"b\",\"\\u0073ession_id\":\"c\"}", &["b"]),
+            ("{\"op\":\"delete\",\"session_id\":\"b\",\"session_id\":\"c\"}", &["b", "c"]),
+            ("{\"op\":\"delete\",\"session_id\":\"b\",\"\\u0073ession_id\":\"c\"}", &["b", "c"]),
             (&format!("{{\"op\":\"store\",{session},{session}}}"), &["b"]),
             (&twice("\"session_id\":\"b\","), &["b"]),
             (&twice("\"total_tokens\":1,"), &["b"]),

@@ -113,7 +113,8 @@ fn the_last_of_very_many_events_are_the_same_as_those_behind_the_others() {
     let lines: String = (0..150_000).map(|n| written(&format!("s{n}"), n % 60)).collect();
     let world = World::with("sessions.jsonl", lines);
     for (last, from) in [("3", "149998"), ("120000", "30001"), ("200000", "1")] {
-        let line = format!("cmp <(cruxctl journal log --last {last}) <(cruxctl journal log | tail -n +{from}) && echo same");
+        let line =
+            format!("cmp <(cruxctl journal log --last {last}) <(cruxctl journal log | tail -n +{from}) && echo same");
         assert_eq!(world.shell(&line).ends(0).text(), "same\n", "{last}");
     }
 }

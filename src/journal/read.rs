@@ -42,8 +42,8 @@ pub enum Reading<'a> {
         why: String,
         /// The offset behind the value.
         end: usize,
-        /// The record's id, where it could still be told.
-        id: Option<String>,
+        /// The ids that it names as its own, as far as they could still be told.
+        ids: Vec<String>,
     },
     /// Not JSON.
     Broken {
@@ -51,8 +51,8 @@ pub enum Reading<'a> {
         fail: Fail,
         /// The first value before that place which no event could have there.
         wrong_at: Option<usize>,
-        /// The record's id, where it could still be told, and the offset behind it.
-        id: Option<(String, usize)>,
+        /// The ids that it names as its own, as far as they could still be told, each with the offset behind it.
+        ids: Vec<(String, usize)>,
     },
 }
 
@@ -69,9 +69,12 @@ struct Reader<'a> {
     wrong: Option<Wrong>,
     /// The member that names what the event is about.
     id_member: &'static str,
-    /// What it says, where it was seen, and the offset behind it.
-    id: Option<(String, usize)>,
+    /// What it says, each time that it is seen, and the offset behind it.
+    ids: Vec<(String, usize)>,
 }
+
+/// How many ids of something that is no event are kept: a text may name one after the other.
+const IDS: usize = 64;
 
 /// Reads one event from the start of `text`, which begins with neither white space nor a byte order mark.
 #[must_use]
@@ -84,19 +87,19 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
                 at: 0,
                 why: "an event must be an object".to_owned(),
                 end: cursor.pos,
-                id: None,
+                ids: Vec::new(),
             },
-            Err(fail) => Reading::Broken { fail, wrong_at: None, id: None },
+            Err(fail) => Reading::Broken { fail, wrong_at: None, ids: Vec::new() },
         };
     }
     let tag = match find_tag(text) {
         Ok(tag) => tag,
-        Err(Untagged::Broken(fail)) => return Reading::Broken { fail, wrong_at: None, id: None },
+        Err(Untagged::Broken(fail)) => return Reading::Broken { fail, wrong_at: None, ids: Vec::new() },
         Err(Untagged::NoEvent { class, at, why, end }) => {
             // The tag may be of a wrong type and the JSON broken further on: the two places are both told.
             return match end {
-                Ok(end) => Reading::NoEvent { class, at, why, end, id: None },
-                Err(fail) => Reading::Broken { fail, wrong_at: Some(at), id: None },
+                Ok(end) => Reading::NoEvent { class, at, why, end, ids: Vec::new() },
+                Err(fail) => Reading::Broken { fail, wrong_at: Some(at), ids: Vec::new() },
             };
         }
     };
@@ -104,14 +107,14 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
         let mut cursor = Cursor::new(text);
         return match cursor.skip() {
             Ok(()) => Reading::Foreign { op: tag.into_owned(), end: cursor.pos },
-            Err(fail) => Reading::Broken { fail, wrong_at: None, id: None },
+            Err(fail) => Reading::Broken { fail, wrong_at: None, ids: Vec::new() },
         };
     };
-    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: op.id, id: None };
+    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: op.id, ids: Vec::new() };
     let mut slots = Slots::EMPTY;
     let mut record = Members { text, names: &[], slots: Slots::EMPTY };
     let read = reader.members(op.members, &mut slots, Some(&mut record), true);
-    let Reader { cursor, wrong, id, .. } = reader;
+    let Reader { cursor, wrong, ids, .. } = reader;
     match (read, wrong) {
         (Ok(()), None) => Reading::Event {
             event: Box::new(Event { op, members: Members { text, names: op.members, slots }, record }),
@@ -119,11 +122,11 @@ pub fn read<'a>(shape: &Shape, text: &'a [u8]) -> Reading<'a> {
             quirks: cursor.quirks,
         },
         (Ok(()), Some(Wrong { class, at, why })) => {
-            Reading::NoEvent { class, at, why, end: cursor.pos, id: id.map(|(id, _)| id) }
+            Reading::NoEvent { class, at, why, end: cursor.pos, ids: ids.into_iter().map(|(id, _)| id).collect() }
         }
         (Err(fail), wrong) => {
             let wrong_at = wrong.filter(|w| w.class == Class::WrongType).map(|w| w.at);
-            Reading::Broken { fail, wrong_at, id }
+            Reading::Broken { fail, wrong_at, ids }
         }
     }
 }
@@ -142,7 +145,7 @@ pub fn read_record<'a>(names: &'static [Member], text: &'a [u8]) -> Option<Membe
     if !matches!(text.first(), Some(b'{' | b'[')) {
         return None;
     }
-    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: "", id: None };
+    let mut reader = Reader { cursor: Cursor::new(text), wrong: None, id_member: "", ids: Vec::new() };
     let mut slots = Slots::EMPTY;
     reader.record(names, &mut slots).ok()?;
     Some(Members { text, names, slots })
@@ -150,7 +153,7 @@ pub fn read_record<'a>(names: &'static [Member], text: &'a [u8]) -> Option<Membe
 
 /// Takes a record at the cursor; `None` where it is none, and the cursor is then where reading failed.
 pub(super) fn record_here(names: &'static [Member], cursor: &mut Cursor<'_>) -> Option<Slots> {
-    let mut reader = Reader { cursor: cursor.clone(), wrong: None, id_member: "", id: None };
+    let mut reader = Reader { cursor: cursor.clone(), wrong: None, id_member: "", ids: Vec::new() };
     let mut slots = Slots::EMPTY;
     let read = reader.record(names, &mut slots);
     *cursor = reader.cursor;
@@ -280,7 +283,10 @@ impl<'a> Reader<'a> {
                     Some(index) if slots.has(index) => {
                         let name = names[index].name;
                         self.wrong(Class::DuplicateMember, name_at, || format!("the member `{name}` occurs twice"));
-                        self.cursor.skip()?;
+                        // Nobody knows which of the two is meant.
+                        let start = self.cursor.pos;
+                        let right = self.value(names[index].ty, None)?;
+                        self.keep_id(&names[index], right, start);
                     }
                     Some(index) => self.member(&names[index], index, slots, record.as_deref_mut())?,
                     None => {
@@ -335,11 +341,20 @@ impl<'a> Reader<'a> {
             self.wrong(Class::WrongType, start, || {
                 format!("the member `{}` is not {}", member.name, member.ty.wanted())
             });
-        } else if member.name == self.id_member && self.id.is_none() {
-            let inside = &self.cursor.text()[start + 1..self.cursor.pos - 1];
-            self.id = Some((json::unescape(inside).into_owned(), self.cursor.pos));
         }
+        self.keep_id(member, right, start);
         Ok(())
+    }
+
+    /// Keeps the value in front of the cursor, where it is a `right` one and says what the event is about.
+    fn keep_id(&mut self, member: &Member, right: bool, start: usize) {
+        let is_id = right && member.name == self.id_member && self.cursor.text().get(start) == Some(&b'"');
+        if is_id && self.ids.len() < IDS {
+            let id = json::unescape(&self.cursor.text()[start + 1..self.cursor.pos - 1]);
+            if self.ids.iter().all(|(own, _)| *own != id) {
+                self.ids.push((id.into_owned(), self.cursor.pos));
+            }
+        }
     }
 
     /// Takes one value; `false` when it is not of this type.

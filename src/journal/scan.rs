@@ -30,6 +30,9 @@ const LONGEST_PIECE: usize = u32::MAX as usize - 1;
 /// How many adjoining stretches of one line are told one by one: a text in UTF-16 would give one for each letter.
 const WRECKS: u32 = 4;
 
+/// How many ids a stretch that was put together of several names.
+const MERGED_IDS: usize = 256;
+
 /// How many NUL bytes of a run are shown.
 const NULS: usize = 4;
 
@@ -434,6 +437,8 @@ impl<'s> Line<'s> {
             before.reaction = before.reaction.max(finding.reaction);
             before.class = Class::NotJson;
             before.why = "more of the same".to_owned();
+            let more = finding.ids.into_iter().filter(|id| !before.ids.contains(id));
+            before.ids.extend(more.take(MERGED_IDS.saturating_sub(before.ids.len())).collect::<Vec<_>>());
             return Ok(());
         }
         self.wrecks += 1;
@@ -641,7 +646,8 @@ impl<'s> Line<'s> {
         let text = &body[bad.range.clone()];
         let span = Span { offset: base + bad.range.start as u64, len: text.len() as u64 };
         let why = format!("{}, at byte {}", bad.why, base + bad.at as u64);
-        let mut finding = self.finding(span, bad.class, why, text, bad.id.as_deref().map(Cow::Borrowed));
+        let mut finding = self.finding(span, bad.class, why, text, None);
+        finding.ids.clone_from(&bad.ids);
         let stops =
             self.shape.daemon_is(|daemon| daemon.stops_at_bad_utf8) && simdutf8::basic::from_utf8(text).is_err();
         if stops || self.too_long(span.len) {

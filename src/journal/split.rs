@@ -58,8 +58,8 @@ pub struct Bad {
     pub at: usize,
     /// What is wrong there.
     pub why: String,
-    /// The record's id, where it could still be told.
-    pub id: Option<String>,
+    /// The ids that it names as its own, as far as they could still be told.
+    pub ids: Vec<String>,
     /// Records in them that may be some, in order, each with its op and id.
     pub possible: Vec<(Range<usize>, String)>,
 }
@@ -123,8 +123,9 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], around: Around, take: &mut dyn F
             // Behind NUL bytes a record must reach the line's end or the next record.
             Ok((_, end)) if behind_nul && from == 0 && !reaches(text, end, around) => {
                 let why = "a record between NUL bytes and something else".to_owned();
-                let bad = Bad { range: 0..0, class: Class::NotJson, at: end, why, id: None, possible: Vec::new() };
-                Box::new(Unread { bad, wrong_at: None, end: None, id_end: None })
+                let (ids, possible) = (Vec::new(), Vec::new());
+                let bad = Bad { range: 0..0, class: Class::NotJson, at: end, why, ids, possible };
+                Box::new(Unread { bad, wrong_at: None, end: None, id_ends: Vec::new() })
             }
             Ok((part, end)) => {
                 take(part);
@@ -140,8 +141,9 @@ pub fn split<'a>(shape: &Shape, text: &'a [u8], around: Around, take: &mut dyn F
         let end = next.unwrap_or(text.len());
         bad.bad.range = from..end;
         // An id that was cut goes on in what stands behind it, and is none.
-        if bad.id_end.is_some_and(|id_end| id_end > end) {
-            bad.bad.id = None;
+        let whole = bad.id_ends.iter().take_while(|id_end| **id_end <= end).count();
+        if !bad.id_ends.is_empty() {
+            bad.bad.ids.truncate(whole);
         }
         if next.is_none() {
             bad.bad.possible = possible(shape, text, from, &mut utf8);
@@ -156,8 +158,8 @@ struct Unread {
     bad: Bad,
     wrong_at: Option<usize>,
     end: Option<usize>,
-    /// Offset behind the id that was told.
-    id_end: Option<usize>,
+    /// Offsets behind the ids that were told, where they may be cut.
+    id_ends: Vec<usize>,
 }
 
 fn read_at<'a>(
@@ -167,50 +169,36 @@ fn read_at<'a>(
     not_utf8: Option<usize>,
 ) -> Result<(Part<'a>, usize), Box<Unread>> {
     let bad =
-        |class, at, why: String, id| Bad { range: from..from, class, at: from + at, why, id, possible: Vec::new() };
+        |class, at, why: String, ids| Bad { range: from..from, class, at: from + at, why, ids, possible: Vec::new() };
     let (mut unread, end) = match read::read(shape, &text[from..]) {
         Reading::Event { event, end, quirks } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Event { range: from..end, event, quirks }, end));
             }
-            let id = event_id(&event).map(Cow::into_owned);
-            (
-                Unread {
-                    bad: bad(Class::InvalidUtf8, 0, String::new(), id),
-                    wrong_at: None,
-                    end: Some(end),
-                    id_end: None,
-                },
-                end,
-            )
+            let ids = event_id(&event).map(Cow::into_owned).into_iter().collect();
+            let bad = bad(Class::InvalidUtf8, 0, String::new(), ids);
+            (Unread { bad, wrong_at: None, end: Some(end), id_ends: Vec::new() }, end)
         }
         Reading::Foreign { op, end } => {
             let end = from + end;
             if not_utf8.is_none_or(|at| at >= end) {
                 return Ok((Part::Foreign { range: from..end, op }, end));
             }
-            (
-                Unread {
-                    bad: bad(Class::InvalidUtf8, 0, String::new(), None),
-                    wrong_at: None,
-                    end: Some(end),
-                    id_end: None,
-                },
-                end,
-            )
+            let bad = bad(Class::InvalidUtf8, 0, String::new(), Vec::new());
+            (Unread { bad, wrong_at: None, end: Some(end), id_ends: Vec::new() }, end)
         }
-        Reading::NoEvent { class, at, why, end, id } => {
+        Reading::NoEvent { class, at, why, end, ids } => {
             let end = from + end;
-            (Unread { bad: bad(class, at, why, id), wrong_at: None, end: Some(end), id_end: None }, end)
+            (Unread { bad: bad(class, at, why, ids), wrong_at: None, end: Some(end), id_ends: Vec::new() }, end)
         }
-        Reading::Broken { fail, wrong_at, id } => {
-            let (id, id_end) = id.unzip();
+        Reading::Broken { fail, wrong_at, ids } => {
+            let (ids, id_ends): (Vec<String>, Vec<usize>) = ids.into_iter().map(|(id, end)| (id, from + end)).unzip();
             let unread = Unread {
-                bad: bad(Class::NotJson, fail.at, fail.why.to_owned(), id),
+                bad: bad(Class::NotJson, fail.at, fail.why.to_owned(), ids),
                 wrong_at: wrong_at.map(|at| from + at),
                 end: None,
-                id_end: id_end.map(|end| from + end),
+                id_ends,
             };
             let end = unread.bad.at + 1;
             (unread, end)

@@ -361,8 +361,9 @@ mod tests {
         assert_eq!(changes.len(), DEEPEST + 1);
         assert!(changes.iter().skip(1).all(|change| change.ends_with("[1] changed 1 2")), "{:?}", &changes[1..]);
         let wide = |changed: u32| {
-            let all: Vec<String> =
-                (0..90_000).map(|n| format!("{{\"n\":{n},\"x\":{}}}", if n % 3 == 0 { changed } else { 0 })).collect();
+            let all: Vec<String> = (0..90_000)
+                .map(|n| format!("{{\"n\":{n},\"x\":{}}}", if n % 3 == 0 { changed } else { 0 }))
+                .collect();
             format!("[{}]", all.join(","))
         };
         assert_eq!(told(&wide(1), &wide(2)).len(), 30_000);

@@ -365,7 +365,8 @@ impl Reading<'_> {
             return Ok(None);
         }
         let lines_until = at.saturating_add(STRETCH);
-        let stretch = Stretch { from: *at, lines_before: seen.totals.lines, lines_until, ..Stretch::whole(opened.len) };
+        let stretch =
+            Stretch { from: *at, lines_before: seen.totals.lines, lines_until, ..Stretch::whole(opened.len) };
         let mut rows = Vec::new();
         let more = opened.scan_items(reader.journal, stretch, &mut |item| {
             reader.item(item, &mut |row| rows.push(row));
