@@ -231,18 +231,23 @@ pub struct Window<'f> {
     file: &'f File,
     /// Bytes of the file that are read.
     len: u64,
+    /// How much is read at once.
+    step: usize,
     block: Vec<u8>,
     from: u64,
 }
 
 impl<'f> Window<'f> {
-    /// How much is read at once.
-    const BLOCK: usize = 1 << 20;
-
-    /// A window on the first `len` bytes of a file.
+    /// A window on the first `len` bytes of a file, of which most are read.
     #[must_use]
     pub fn new(file: &'f File, len: u64) -> Window<'f> {
-        Window { file, len, block: Vec::new(), from: 0 }
+        Window { file, len, step: 1 << 20, block: Vec::new(), from: 0 }
+    }
+
+    /// The same where it may be few that are read, each far from the next.
+    #[must_use]
+    pub fn narrow(file: &'f File, len: u64) -> Window<'f> {
+        Window { step: 1 << 15, ..Window::new(file, len) }
     }
 
     /// At most `most` bytes from an offset on, and at least one, where the file has any.
@@ -299,7 +304,7 @@ impl<'f> Window<'f> {
     fn fill(&mut self, at: u64, least: usize) -> io::Result<()> {
         let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
         self.from = at;
-        lengthen(&mut self.block, least.max(Self::BLOCK).min(left)).inspect_err(|_| self.block.clear())?;
+        lengthen(&mut self.block, least.max(self.step).min(left)).inspect_err(|_| self.block.clear())?;
         let mut got = 0;
         while got < self.block.len() {
             match self.file.read_at(&mut self.block[got..], at + got as u64) {

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
+use super::files::Window;
 use super::finding::{Finding, Severity, Span};
 use super::live::IdKey;
 use super::parallel::Met;
 use super::replay::{Opened, Seen};
 use super::stamp::Stamp;
+use super::table::rewritten;
 use super::{Journal, scan::Bytes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How many records without a time wait for the next that has one. Where there are more, the first of them are told without
 /// it.
@@ -28,6 +30,8 @@ pub struct Revision {
     pub span: Span,
     /// Whether it ends the id.
     pub deletes: bool,
+    /// Its own time, where it has one.
+    pub time: Option<Stamp>,
     /// The time of the last record in front of it that has one, of whatever id.
     pub not_before: Option<Stamp>,
     /// The time of the first record behind it that has one; of a record with a time of its own, that.
@@ -47,8 +51,25 @@ pub struct History {
     pub more_unreadable: u64,
 }
 
-/// Hands out every record about an id of a journal in which the last record of an id wins. The whole journal is read.
+/// Hands out every record about an id of a journal in which the last record of an id wins, each with its bytes. The whole
+/// journal is read.
 pub fn each(
+    opened: &Opened,
+    journal: &Journal,
+    id: &str,
+    take: &mut dyn FnMut(&Revision, &[u8]) -> Result<()>,
+) -> Result<History> {
+    let mut window = opened.file.as_ref().map(|file| Window::narrow(file, opened.len));
+    each_place(opened, journal, id, &mut |revision| {
+        let Some(window) = &mut window else { return Ok(()) };
+        let len = usize::try_from(revision.span.len).unwrap_or(usize::MAX);
+        let bytes = window.exact(revision.span.offset, len).map_err(|e| Error::io("read", &opened.path, &e))?;
+        take(revision, bytes.ok_or_else(|| rewritten(journal))?)
+    })
+}
+
+/// The same without the bytes.
+fn each_place(
     opened: &Opened,
     journal: &Journal,
     id: &str,
@@ -82,6 +103,7 @@ pub fn each(
                         line: *line,
                         span: *span,
                         deletes: digest.deletes,
+                        time: *time,
                         not_before: last,
                         not_after: None,
                     });

@@ -120,9 +120,8 @@ fn walk_quietly(context: &mut Context, scope: &Scope, id: &str, take: &mut Take<
         return Err(never(context, scope, id)?);
     }
     let printer = &mut context.printer;
-    let history = history::each(&opened, &JOURNAL, &stored, &mut |revision| {
-        take(printer, &opened, revision, &opened.read(revision.span)?)
-    })?;
+    let history =
+        history::each(&opened, &JOURNAL, &stored, &mut |revision, bytes| take(printer, &opened, revision, bytes))?;
     let against = audit::glance(&context.dir, &JOURNAL, &opened, None);
     Ok(Walk { opened, history, against })
 }
@@ -160,8 +159,14 @@ fn sought(context: &mut Context, scope: &Scope, id: &str, when: &When) -> Result
         let is_it = match (when.rev, at) {
             (Some(number), _) => number == revision.number,
             (None, Some(at)) => {
-                let version = Version::read(bytes).ok_or_else(|| rewritten(&JOURNAL))?;
-                search.was_there(revision, Written::of(&version, revision, opened), at)
+                let written = match revision.time.and_then(Stamp::time) {
+                    Some(time) => Written::At(time),
+                    None => {
+                        let version = Version::read(bytes).ok_or_else(|| rewritten(&JOURNAL))?;
+                        Written::of(&version, revision, opened)
+                    }
+                };
+                search.was_there(revision, written, at)
             }
             (None, None) => true,
         };
