@@ -33,6 +33,13 @@ impl Rights {
         Ok(Some(Rights { uid: data.uid(), gid: data.gid(), mode, writable }))
     }
 
+    /// Whether this user may change its mode.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        let user = rustix::process::geteuid();
+        user.is_root() || user.as_raw() == self.uid
+    }
+
     /// Whether others than the owner may read or write it.
     #[must_use]
     pub fn is_loose(&self) -> bool {

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use cruxctl::error::Code;
+
 use crate::support::{Answer, Mount, READERS, WRITERS, World, expired_line, is_root, session_line};
 
 const JOURNAL: &str = "sessions.jsonl";
@@ -164,6 +166,27 @@ fn in_a_directory_that_only_others_may_write_reading_works_in_full_and_writing_i
         }
         set_mode(&world.dir(), 0o755);
     }
+}
+
+#[test]
+fn who_may_read_the_journals_and_not_what_is_kept_beside_them_gets_an_answer_that_says_so() {
+    let world = world();
+    world.run(&["journal", "check"]).ends(0);
+    let own = world.dir().join("cruxctl");
+    set_mode(&world.dir().join(JOURNAL), 0o444);
+    set_mode(&own, 0);
+    for line in ["journal check", "journal stat", "journal map", "journal log", "doctor"] {
+        let mut args: Vec<&str> = line.split(' ').collect();
+        args.push("--json");
+        let answer = if is_root() { as_nobody(&world, &args) } else { world.run(&args) }.ends(0);
+        assert!(answer.stderr.contains("cruxctl/trust.jsonl cannot be looked at, and are left out"), "{answer:?}");
+        // What could not be looked at is nothing to be accepted.
+        assert!(!answer.text().contains("--accept"), "{answer:?}");
+    }
+    let named = ["journal", "check", "trust", "--json"];
+    let answer = if is_root() { as_nobody(&world, &named) } else { world.run(&named) };
+    answer.fails(Code::EnvironmentPermission);
+    set_mode(&own, 0o700);
 }
 
 #[test]

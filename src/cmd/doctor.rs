@@ -65,8 +65,8 @@ struct Advice {
     next: Vec<String>,
     /// Files that others may read and should not.
     loose: Vec<PathBuf>,
-    /// The first failure to look.
-    failed: Option<Error>,
+    /// What could not be looked at.
+    failed: Vec<Error>,
 }
 
 /// Runs the verb.
@@ -80,7 +80,7 @@ pub fn run(context: &mut Context) -> Result<()> {
     directory(context, &mut advice, &summaries)?;
     context.printer.end()?;
     checked::count_damage(context, &summaries, false, (checked::verdict(&summaries), String::new()));
-    advice.failed.map_or(Ok(()), Err)
+    checked::first_error(context, advice.failed)
 }
 
 /// A line for each journal.
@@ -105,7 +105,7 @@ fn journals(context: &mut Context, advice: &mut Advice) -> Result<Vec<Summary>> 
         drop(progress);
         let path = context.dir.journal(journal);
         let rights = Rights::of(&path).ok().flatten();
-        if rights.is_some_and(|rights| rights.is_loose()) {
+        if rights.is_some_and(is_to_be_closed) {
             advice.loose.push(path);
         }
         let (owner, mode) = owner_and_mode(rights);
@@ -139,10 +139,15 @@ fn journals(context: &mut Context, advice: &mut Advice) -> Result<Vec<Summary>> 
         context.printer.row(0, &[journal.name], &cells)?;
         match summary {
             Ok(summary) => summaries.push(summary),
-            Err(error) => drop(advice.failed.get_or_insert(error)),
+            Err(error) => advice.failed.push(error),
         }
     }
     Ok(summaries)
+}
+
+/// Whether others may open what they should not, and this user can mend it.
+fn is_to_be_closed(rights: Rights) -> bool {
+    rights.is_loose() && rights.is_ours()
 }
 
 fn owner_and_mode(rights: Option<Rights>) -> (Value<'static>, Value<'static>) {
@@ -188,16 +193,16 @@ fn keys(context: &mut Context, advice: &mut Advice) -> Result<()> {
                 context.printer.row(1, &[], &cells)?;
             }
         }
-        // A damaged list is told as a journal; one that cannot be read has failed there.
-        Err(error) if error.code == Code::RefusedDamage => {}
-        Err(error) => drop(advice.failed.get_or_insert(error)),
+        // A damaged list is told as a journal, and one that cannot be looked at was told to be left out.
+        Err(error) if error.code == Code::RefusedDamage || context.dir.has(&store::JOURNAL).is_err() => {}
+        Err(error) => advice.failed.push(error),
     }
     let (root, here) = (context.dir.root.clone(), PathBuf::from("."));
     let here = (!machine::is_same(&root, &here)).then_some(here);
     for folder in [root].into_iter().chain(here) {
         for (path, key) in key_files(&folder) {
             let rights = Rights::of(&path).ok().flatten();
-            if key.is_private && rights.is_some_and(|rights| rights.is_loose()) {
+            if key.is_private && rights.is_some_and(is_to_be_closed) {
                 advice.loose.push(path.clone());
             }
             let (owner, mode) = owner_and_mode(rights);
@@ -249,7 +254,7 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
     let rights = match Rights::of(&root) {
         Ok(rights) => rights,
         Err(error) => {
-            advice.failed.get_or_insert(Error::io("look at", &root, &error));
+            advice.failed.push(Error::io("look at", &root, &error));
             None
         }
     };
@@ -259,7 +264,7 @@ fn directory(context: &mut Context, advice: &mut Advice, summaries: &[&Summary])
     let commands = commands.iter().chain(&advice.next);
     let carried = context.printer.carried.clone();
     let mut next: Vec<String> = commands.map(|command| carried.command(command)).collect();
-    if rights.is_some_and(|rights| rights.mode & 0o022 != 0) {
+    if rights.is_some_and(|rights| rights.mode & 0o022 != 0 && rights.is_ours()) {
         next.push(format!("chmod 700 {shown}"));
     }
     if !advice.loose.is_empty() {

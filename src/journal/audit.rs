@@ -16,7 +16,7 @@ use super::parallel::Met;
 use super::replay::{Opened, Seen, meet};
 use super::scan::{Bytes, Item, Stretch};
 use super::witness::{
-    self, About, Builder, Cursor, Encoder, End, Entries, Entry, Found, Identity, LineHash, Standing, Witness,
+    self, About, Builder, Cursor, Encoder, End, Entries, Entry, Found, Identity, LineHash, Standing, Unread, Witness,
 };
 use crate::error::{Code, Error, Result};
 
@@ -34,8 +34,8 @@ const GLANCE: usize = 100_000;
 pub enum Verdict {
     /// There was no witness.
     New,
-    /// The witness, or a part of it, cannot be read, and why. What could be read does not speak against the journal.
-    Unreadable(String),
+    /// The witness, or a part of it, cannot be read. What could be read does not speak against the journal.
+    Unreadable(Unread),
     /// Everything that it knows is as it was.
     Intact,
     /// It speaks against the journal.
@@ -56,7 +56,8 @@ impl Verdict {
     #[must_use]
     pub fn waits(&self) -> bool {
         match self {
-            Verdict::Against | Verdict::Unreadable(_) => true,
+            Verdict::Against => true,
+            Verdict::Unreadable(unread) => !unread.hidden,
             Verdict::Replaced { gone_ids, certain, .. } => *certain && *gone_ids > 0,
             Verdict::New | Verdict::Intact => false,
         }
@@ -197,8 +198,8 @@ pub fn read(
             let trouble = audit.entries.as_mut().and_then(Entries::trouble);
             match trouble {
                 _ if audit.differs => Verdict::Against,
-                Some(why) => Verdict::Unreadable(why),
-                None if end.is_damaged() => Verdict::Unreadable("its last block is damaged".to_owned()),
+                Some(why) => Verdict::Unreadable(Unread::damaged(&why)),
+                None if end.is_damaged() => Verdict::Unreadable(Unread::damaged("its last block is damaged")),
                 None => Verdict::Intact,
             }
         }
@@ -719,7 +720,7 @@ impl Outcome {
     #[must_use]
     pub fn is_to_be_kept(&self, accept: bool) -> bool {
         let news = self.copy || self.entries.as_ref().is_some_and(|entries| !entries.is_empty());
-        accept || (news && !self.verdict.waits())
+        accept || (news && !self.verdict.waits() && !matches!(self.verdict, Verdict::Unreadable(_)))
     }
 
     /// Keeps what was read behind the lock: a new witness, or what came behind the old one. `found` is what was there

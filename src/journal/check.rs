@@ -331,7 +331,11 @@ impl Witnessed {
     fn note(&self, outcome: &audit::Outcome, dir: &DataDir, journal: &Journal) -> Option<String> {
         let path = witness::path(dir, journal);
         match &self.verdict {
-            Verdict::Unreadable(why) => Some(format!("the witness {} cannot be read: {why}", path.display())),
+            // Where there is no journal, nobody misses one of its witness.
+            Verdict::Unreadable(unread) if unread.hidden && !dir.has(journal).unwrap_or(true) => None,
+            Verdict::Unreadable(unread) => {
+                Some(format!("the witness {} cannot be read: {}", path.display(), unread.why))
+            }
             Verdict::Replaced { gone_ids: 0, .. } => Some(
                 "the file was replaced since it was last checked, by a compaction or a copy; every id that was live is \
                  still there"

@@ -76,7 +76,7 @@ fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> 
             format!("line {}, byte {}: {}", finding.line, finding.span.offset, finding.class.name())
         }
         (Verdict::Replaced { .. }, _) if verdict.waits() => "it was replaced, and ids are gone".to_owned(),
-        (Verdict::Unreadable(why), _) => format!("nobody knows: its witness cannot be read: {why}"),
+        (Verdict::Unreadable(unread), _) => format!("nobody knows: its witness cannot be read: {}", unread.why),
         _ => return Ok(()),
     };
     let message = format!(

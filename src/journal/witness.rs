@@ -430,10 +430,31 @@ pub struct Witness {
 pub enum Found {
     /// Nothing.
     Nothing,
-    /// Something that cannot be read, and why.
-    Unreadable(String),
+    /// Something that cannot be read.
+    Unreadable(Unread),
     /// A witness.
     Witness(Witness),
+}
+
+/// Why a witness cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// In words.
+    pub why: String,
+    /// This user may not look at it; it may be as good as any.
+    pub hidden: bool,
+}
+
+impl Unread {
+    /// One that says this of itself.
+    #[must_use]
+    pub fn damaged(why: &str) -> Unread {
+        Unread { why: why.to_owned(), hidden: false }
+    }
+
+    fn of(error: &io::Error) -> Unread {
+        Unread { why: crate::error::plain(error), hidden: error.kind() == io::ErrorKind::PermissionDenied }
+    }
 }
 
 /// Where the witness of a journal lies.
@@ -453,7 +474,7 @@ fn open_as(dir: &DataDir, journal: &Journal, for_writing: bool) -> Found {
     let file = match files::open_kept(&path, for_writing) {
         Ok(Some(file)) => file,
         Ok(None) => return Found::Nothing,
-        Err(error) => return Found::Unreadable(crate::error::plain(&error)),
+        Err(error) => return Found::Unreadable(Unread::of(&error)),
     };
     let read = || -> io::Result<(Vec<u8>, u64)> {
         let mut bytes = vec![0; HEADER];
@@ -463,9 +484,9 @@ fn open_as(dir: &DataDir, journal: &Journal, for_writing: bool) -> Found {
     match read() {
         Ok((bytes, len)) => match Identity::from_header(&bytes) {
             Some(identity) => Found::Witness(Witness { file, identity, len }),
-            None => Found::Unreadable("its header is damaged, or another version's".to_owned()),
+            None => Found::Unreadable(Unread::damaged("its header is damaged, or another version's")),
         },
-        Err(error) => Found::Unreadable(crate::error::plain(&error)),
+        Err(error) => Found::Unreadable(Unread::of(&error)),
     }
 }
 

@@ -148,11 +148,11 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
             let text = format!("{path} has the mode {mode:03o}: others than its owner may open it (chmod 600)");
             context.printer.note(&text);
         }
-        if summary.held.is_none() {
-            let path = context.dir.quarantine();
-            context.printer.note(&format!("{} cannot be looked into", path.display()));
-        }
         tell_progress(context, summary);
+    }
+    if summaries.iter().any(|summary| summary.held.is_none()) {
+        let path = context.dir.quarantine();
+        context.printer.note(&format!("{} cannot be looked into", path.display()));
     }
     for name in check::strays(&context.dir, &JOURNALS) {
         let what = if name.contains(".cruxctl-") {
@@ -168,7 +168,7 @@ pub fn run(context: &mut Context, args: &Check) -> Result<()> {
         context.printer.note("records of unknown ops are kept by everything: another version may know them");
     }
     count_damage(context, &all, args.for_daemon, (verdict, daemon));
-    first_error(context, failed)
+    first_error(context, failed.into_iter().map(|(_, error)| error))
 }
 
 /// Says of a write that others are at that what it has written so far is not judged.
@@ -196,8 +196,8 @@ pub(in crate::cmd) fn count_damage(
 }
 
 /// The error of the first journal that could not be read; those of others are told.
-pub(super) fn first_error(context: &mut Context, failed: Vec<(&Journal, Error)>) -> Result<()> {
-    let mut failed = failed.into_iter().map(|(_, error)| error);
+pub(in crate::cmd) fn first_error(context: &mut Context, failed: impl IntoIterator<Item = Error>) -> Result<()> {
+    let mut failed = failed.into_iter();
     let first = failed.next();
     failed.for_each(|error| context.printer.warn_of(&error));
     first.map_or(Ok(()), Err)

@@ -164,7 +164,14 @@ pub fn run(context: &mut Context, args: JournalArgs) -> Result<()> {
 
 /// The journals that were named. Where none was, all of the daemon's, and of our own those that there are, or that were
 /// there when they were validated.
-pub(super) fn chosen(context: &Context, names: &[Name]) -> Vec<&'static Journal> {
+pub(super) fn chosen(context: &mut Context, names: &[Name]) -> Vec<&'static Journal> {
+    let dir = &context.dir;
+    let hidden = JOURNALS.iter().filter(|journal| journal.is_ours() && dir.has(journal).is_err());
+    let hidden: Vec<&str> = hidden.map(|journal| journal.file).collect();
+    if names.is_empty() && !hidden.is_empty() {
+        let text = format!("{} cannot be looked at, and are left out", hidden.join(", "));
+        context.printer.note(&text);
+    }
     let dir = &context.dir;
     let named = |journal: &Journal| names.iter().any(|name| std::ptr::eq(name.journal(), journal));
     let by_itself = |journal: &Journal| {

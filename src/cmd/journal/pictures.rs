@@ -91,7 +91,7 @@ impl Surveys {
         let (verdict, daemon) = (self.verdict(), self.for_the_daemon());
         self.all.iter().for_each(|survey| tell_progress(context, &survey.summary));
         count_damage(context, &self.summaries(), false, (verdict, daemon));
-        first_error(context, self.failed)
+        first_error(context, self.failed.into_iter().map(|(_, error)| error))
     }
 }
 
