@@ -513,3 +513,15 @@ proptest! {
         travels(&steps)?;
     }
 }
+
+#[test]
+fn years_of_five_digits_and_before_the_first_can_be_asked_for() {
+    let dated = |state: &str, time: &str| session_line("s", state).replace("2026-01-01T00:00:00Z", time) + "\n";
+    let world =
+        World::with("sessions.jsonl", dated("1", "-0044-03-15T00:00:00Z") + &dated("2", "+12026-06-01T00:00:00Z"));
+    assert_eq!(each(&world, "session history s", "time"), ["-0044-03-15T00:00:00Z", "+12026-06-01T00:00:00Z"]);
+    let at = |time: &str| world.run(&["session", "get", "s", &format!("--at={time}")]);
+    at("-0044-03-14T00:00:00Z").no(Code::NoRevision);
+    assert_eq!(at("-0044-03-15T00:00:00Z").ends(0).text(), "1\n");
+    assert_eq!(at("+12026-06-01T00:00:00Z").ends(0).text(), "2\n");
+}

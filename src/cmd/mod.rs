@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, FixedOffset, TimeDelta, Utc};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
@@ -552,8 +552,12 @@ fn usage(error: &clap::Error, argv: &[OsString], stdout_closed: bool) -> u8 {
     }
 }
 
-/// Reads a moment: an RFC 3339 time, or how long ago.
+/// Reads a moment that something stored is held against: an RFC 3339 time, or how long ago. Whatever a journal may have as
+/// a time can be asked for, years with five digits as well.
 pub fn moment(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
+    if let Ok(time) = text.parse::<DateTime<FixedOffset>>() {
+        return Ok(time.to_utc());
+    }
     moment_by(text, &|span| now.checked_sub_signed(span))
 }
 

@@ -29,6 +29,8 @@ pub struct Word {
     pub tilde: bool,
     /// What the shell puts values in the place of.
     pub variables: Vec<Variable>,
+    /// Whether the shell runs a part of it, and takes what that writes: what it is nobody knows.
+    pub runs: bool,
 }
 
 /// A variable in a word.
@@ -140,9 +142,11 @@ fn read(typed: &str, quoting: Quoting, breaks: &str, ends: bool) -> (Word, usize
                 word.text.push(next);
             }
             (quote, _) => {
+                let rest = &typed[at + c.len_utf8()..];
+                word.runs |= quote != Some('\'') && (c == '`' || c == '$' && rest.starts_with('('));
                 if c == '$' && quote != Some('\'') {
                     let at_text = word.text.len();
-                    word.variables.extend(variable(&typed[at + 1..]).map(|(name, len)| Variable {
+                    word.variables.extend(variable(rest).map(|(name, len)| Variable {
                         name: name.to_owned(),
                         place: at_text..at_text + 1 + len,
                         quoted: quote.is_some(),
@@ -259,5 +263,10 @@ mod tests {
             ["${B} B false", "$D_1 D_1 true", "$HO HO false"]
         );
         assert!(marked("$(x) ${Y:-z} ${ $").1.is_empty());
+        for (typed, runs) in
+            [("a$(b", true), ("\"`b", true), ("'$(b'", false), ("\\$(b", false), ("\"\\`", false), ("$b(", false)]
+        {
+            assert_eq!(word(typed).runs, runs, "{typed}");
+        }
     }
 }

@@ -54,7 +54,7 @@ impl Shell {
             (Shell::Fish, [text]) => Line::of_fish(text),
             _ => return None,
         };
-        Some(line).filter(|line| !line.before.is_empty())
+        Some(line).filter(|line| !line.before.is_empty() && !line.word.runs)
     }
 
     /// The answer: a candidate a line. Texts hold neither tabs nor line ends.
