@@ -1,0 +1,188 @@
+//! Every system call of every verb that writes: made to fail, cut short, or made the last one, one after the other,
+//! until the verb succeeds untouched.
+//!
+//! After each the directory must be in the state in which it was or in the one in which the verb leaves it, the status
+//! must say which, and the same command typed again must do what is left.
+
+use std::collections::BTreeMap;
+
+use crate::faults::{self, Fault};
+use crate::state::{self, State};
+use crate::support::{Answer, World};
+use crate::tally::{Plan, Tally, spread};
+use crate::verbs::{self, Case};
+
+/// What happens, to which calls, and as what it is counted.
+struct Way {
+    what: &'static str,
+    calls: &'static str,
+    how: &'static str,
+    on: bool,
+    /// In the long form alone.
+    long: bool,
+}
+
+const fn way(what: &'static str, calls: &'static str, how: &'static str, on: bool, long: bool) -> Way {
+    Way { what, calls, how, on, long }
+}
+
+const WRITES: &str = "write,pwrite";
+const CHANGES: &str = "open,write,pwrite,fdatasync,fsync,ftruncate,flock,rename,unlink,mkdir,fchmod";
+
+const WAYS: &[Way] = &[
+    way("write fails: no space", WRITES, "errno:28", false, false),
+    way("write fails from then on: no space", WRITES, "errno:28", true, true),
+    way("write fails: I/O", WRITES, "errno:5", false, true),
+    way("write is cut short, the next fails: no space", WRITES, "short+errno:28", false, false),
+    way("write is cut short", WRITES, "short", false, false),
+    way("write is interrupted", WRITES, "errno:4", false, true),
+    way("sync fails: I/O", "fdatasync,fsync", "errno:5", false, false),
+    way("sync fails from then on: no space", "fdatasync,fsync", "errno:28", true, true),
+    way("rename fails: I/O", "rename", "errno:5", false, false),
+    way("rename fails: no space", "rename", "errno:28", false, true),
+    way("open fails: too many open files", "open", "errno:24", false, false),
+    way("open fails: permission", "open", "errno:13", false, true),
+    way("truncate fails: I/O", "ftruncate", "errno:5", false, false),
+    way("lock fails: no locks", "flock", "errno:37", true, false),
+    way("mkdir fails: no space", "mkdir", "errno:28", false, false),
+    way("remove fails: permission", "unlink", "errno:13", false, false),
+    way("change of mode fails", "fchmod", "errno:1", false, true),
+    way("read fails: I/O", "read", "errno:5", false, false),
+    way("stat fails: I/O", "stat", "errno:5", false, true),
+    way("killed in front of a call", CHANGES, "kill-before", false, true),
+    way("killed halfway through a write", WRITES, "kill-half", false, false),
+    way("killed behind a call", CHANGES, "kill-after", false, false),
+];
+
+/// What a verb does to a directory when nothing happens.
+struct Untouched {
+    case: Case,
+    old: State,
+    new: State,
+    /// What the verb ends with, and what it ends with when it is typed again.
+    statuses: [i32; 2],
+    /// What the directory is like when it was typed once, and twice.
+    shapes: [BTreeMap<String, Vec<String>>; 2],
+    /// What the check says afterwards.
+    checked: i32,
+}
+
+impl Untouched {
+    fn of(case: &Case) -> Untouched {
+        let world = case.world();
+        let (old, _) = state::read(&world);
+        let first = faults::run(faults::seeded(&world, &case.args(), 1), &case.input);
+        let (new, _) = state::read(&world);
+        let checked = world.run(&["journal", "check", "--quiet"]).status;
+        let second = faults::run(faults::seeded(&world, &case.args(), 2), &case.input);
+        let (twice, _) = state::read(&world);
+        assert!(matches!(first.status, 0 | 3), "{}: {first:?}", case.name);
+        let statuses = [first.status, second.status];
+        Untouched { case: case.clone(), shapes: [new.shape(), twice.shape()], old, new, statuses, checked }
+    }
+}
+
+/// Does all of it.
+pub fn run(plan: &Plan) -> Vec<Tally> {
+    let cases = verbs::cases();
+    let mut untouched: Vec<Untouched> = cases.iter().map(Untouched::of).collect();
+    untouched.sort_by(|a, b| a.case.name.cmp(&b.case.name));
+    let ways: Vec<&Way> = WAYS.iter().filter(|way| plan.long || !way.long).collect();
+    let tallies: Vec<Tally> = ways.iter().map(|way| Tally::new(way.what)).collect();
+    let jobs: Vec<(usize, &Untouched)> =
+        untouched.iter().flat_map(|case| (0..ways.len()).map(move |way| (way, case))).collect();
+    spread(&jobs, |(way, case)| each_call(ways[*way], case, &tallies[*way]));
+    for tally in &tallies {
+        if tally.tried() == 0 {
+            tally.lost("it has never happened: nothing was shown".to_owned());
+        }
+    }
+    faults::sweep();
+    tallies
+}
+
+/// Makes it happen at one call after the other.
+fn each_call(way: &Way, untouched: &Untouched, tally: &Tally) {
+    for nth in 1..10_000 {
+        let fault = Fault { calls: way.calls, how: way.how, nth, on: way.on };
+        let case = &untouched.case;
+        let mut happened = None;
+        let story = |happened: &Option<String>| {
+            format!("cruxctl {}: at call {nth} ({})", case.name, happened.as_deref().unwrap_or("which was never made"))
+        };
+        let mut end = String::new();
+        let fine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let world = case.world();
+            let (answer, at) = faults::hit(&world, &case.args(), &case.input, 1, &fault);
+            happened = at;
+            end = judged(untouched, &world, &answer, happened.is_some());
+        }));
+        match fine {
+            Ok(()) if happened.is_none() => return,
+            Ok(()) => tally.count(&end, 1),
+            Err(panic) => {
+                let words = panic.downcast_ref::<String>().cloned();
+                let words = words.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                tally.lost(format!("{}: {}", story(&happened), words.unwrap_or_default()));
+                if happened.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Holds a directory to which something has happened against what it may be; says how the command ended.
+fn judged(untouched: &Untouched, world: &World, answer: &Answer, happened: bool) -> String {
+    let Untouched { case, old, new, statuses, shapes, checked } = untouched;
+    let (now, fragments) = state::read(world);
+    let (undone, done) = (now == *old, now == *new);
+    // Where a verb changes nothing, it is both.
+    let word = match (undone, done) {
+        (_, true) => "new",
+        (true, _) => "old",
+        _ => "between",
+    };
+    let status = answer.status;
+    let right = match status {
+        _ if !happened => done && status == statuses[0],
+        // It has worked all the same, or around it.
+        _ if status == statuses[0] => done,
+        7 => undone || (case.steps && !done) || answer.code() == "environment.stdout",
+        // What cannot be said to be there or not may be either.
+        8 | 137 => undone || done || case.steps,
+        _ => false,
+    };
+    assert!(right, "the status is {status}, and the state is the {word} one: {answer:?}");
+    assert!(status != 7 || !case.replaces || copies(world).is_empty(), "copies are left: {:?}", copies(world));
+    // What is left of a write of its own is told, and hides nothing.
+    let torn = fragments.iter().any(|(_, bytes)| bytes.starts_with(b"{\"op\"")) && !case.damaged && !case.replaces;
+    assert!(!torn || status == 137 || answer.stderr.contains("remain"), "{fragments:?} are left, unsaid: {answer:?}");
+    // The same command does what is left to do.
+    let again = faults::run(faults::seeded(world, &case.args(), 2), &case.input);
+    let (after, _) = state::read(world);
+    let (want, may) = if done && !undone { (&shapes[1], statuses[1]) } else { (&shapes[0], statuses[0]) };
+    let shape = after.shape();
+    let right = match case.steps {
+        // Half of it was there: it may say that it was completed, or was complete.
+        true => statuses.contains(&again.status) && shapes.contains(&shape),
+        false => again.status == may && shape == *want,
+    };
+    assert!(right, "{word}, {status}; typed again it ended with {again:?} and has {shape:#?}, not {want:#?}");
+    // Nobody needs help, but for bytes of a write that was killed.
+    let check = world.run(&["journal", "check"]);
+    let clean = check.status == *checked || torn && check.status == 3;
+    assert!(clean, "{word}, {status}; the check ends with {}: {check:?}", check.status);
+    if torn {
+        world.run(&["journal", "repair", "--apply", "--quiet"]).ends(0);
+        world.run(&["journal", "check"]).ends(0);
+        assert!(state::read(world).0.shape() == shape, "the repair has changed what was there");
+    }
+    format!("ended with {status}")
+}
+
+/// Copies that should have become a journal.
+fn copies(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.dir()).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| name.ends_with(".tmp")).collect()
+}
