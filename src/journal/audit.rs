@@ -57,7 +57,7 @@ impl Verdict {
     pub fn waits(&self) -> bool {
         match self {
             Verdict::Against => true,
-            Verdict::Unreadable(unread) => !unread.hidden,
+            Verdict::Unreadable(unread) => unread.failed.is_none(),
             Verdict::Replaced { gone_ids, certain, .. } => *certain && *gone_ids > 0,
             Verdict::New | Verdict::Intact => false,
         }

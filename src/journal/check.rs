@@ -332,7 +332,7 @@ impl Witnessed {
         let path = witness::path(dir, journal);
         match &self.verdict {
             // Where there is no journal, nobody misses one of its witness.
-            Verdict::Unreadable(unread) if unread.hidden && !dir.has(journal).unwrap_or(true) => None,
+            Verdict::Unreadable(unread) if unread.is_hidden() && !dir.has(journal).unwrap_or(true) => None,
             Verdict::Unreadable(unread) => {
                 Some(format!("the witness {} cannot be read: {}", path.display(), unread.why))
             }

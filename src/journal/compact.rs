@@ -14,7 +14,7 @@ use super::replace::{self, Replacement};
 use super::replay::{self, Opened};
 use super::scan::{Item, Record, Stretch};
 use super::split::event_id;
-use super::witness;
+use super::witness::{self, Unread};
 use crate::error::{Code, Error, Result};
 
 /// What a compaction comes to.
@@ -76,6 +76,11 @@ fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> 
             format!("line {}, byte {}: {}", finding.line, finding.span.offset, finding.class.name())
         }
         (Verdict::Replaced { .. }, _) if verdict.waits() => "it was replaced, and ids are gone".to_owned(),
+        (Verdict::Unreadable(Unread { why, failed: Some(code) }), _) => {
+            let path = witness::path(dir, journal);
+            let message = format!("cannot read the witness {}: {why}; nothing was changed", path.display());
+            return Err(Error::new(*code, message));
+        }
         (Verdict::Unreadable(unread), _) => format!("nobody knows: its witness cannot be read: {}", unread.why),
         _ => return Ok(()),
     };

@@ -25,7 +25,8 @@ fn library() -> &'static PathBuf {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let source = crate::support::tree("tests/torture/faults.c");
-        let library = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}.so", std::process::id()));
+        let library =
+            std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}.so", std::process::id()));
         let cc = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let built = Command::new(cc).args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source).output();
         assert!(built.as_ref().is_ok_and(|output| output.status.success()), "cannot build {source:?}: {built:?}");

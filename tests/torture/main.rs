@@ -22,6 +22,7 @@ mod support;
 mod tally;
 mod verbs;
 
+use std::path::Path;
 use std::time::Instant;
 
 use tally::{Plan, Tally};
@@ -40,6 +41,11 @@ fn main() {
             std::process::exit(2);
         }
     };
+    // Thousands of directories come and go: in memory that costs nothing, and no disk is worn out.
+    let memory = Path::new("/dev/shm");
+    if tempfile::tempdir_in(memory).is_ok() {
+        let _ = tempfile::env::override_temp_dir(memory);
+    }
     // What a part has lost is told at its end. A panic of this thread is a mistake in here.
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -62,9 +68,14 @@ fn main() {
         println!("LOST: {loss}\n");
     }
     println!("{}", tally::table(&tallies));
-    println!("seed {}, {} form: {}", plan.seed, if plan.long { "long" } else { "short" }, match losses.len() {
-        0 => "nothing was lost".to_owned(),
-        n => format!("{n} losses"),
-    });
+    println!(
+        "seed {}, {} form: {}",
+        plan.seed,
+        if plan.long { "long" } else { "short" },
+        match losses.len() {
+            0 => "nothing was lost".to_owned(),
+            n => format!("{n} losses"),
+        }
+    );
     std::process::exit(i32::from(!losses.is_empty()));
 }

@@ -42,7 +42,12 @@ pub fn read(world: &World) -> (State, Fragments) {
     state.events.retain(|_, events| !events.is_empty());
     for name in names(&world.beside("")) {
         if [".key", ".pub", ".html"].iter().any(|end| name.ends_with(end)) {
-            state.files.insert(name.clone(), fs::read(world.beside(&name)).unwrap());
+            let mut bytes = fs::read(world.beside(&name)).unwrap();
+            // A whole page is as good as any other: it names the folder, and what it could not read.
+            if name.ends_with(".html") && bytes.ends_with(b"</html>\n") {
+                bytes = b"whole".to_vec();
+            }
+            state.files.insert(name.clone(), bytes);
         }
     }
     (state, fragments)
@@ -62,9 +67,9 @@ impl State {
         let plain = |events: &Vec<Value>| events.iter().map(|event| without_hex(&event.to_string())).collect();
         let mut shape: BTreeMap<String, Vec<String>> =
             self.events.iter().map(|(file, events)| (file.clone(), plain(events))).collect();
-        shape.extend(self.files.iter().map(|(file, bytes)| {
-            (file.clone(), vec![without_hex(&String::from_utf8_lossy(bytes))])
-        }));
+        shape.extend(
+            self.files.iter().map(|(file, bytes)| (file.clone(), vec![without_hex(&String::from_utf8_lossy(bytes))])),
+        );
         shape
     }
 }

@@ -119,8 +119,8 @@ pub fn table(tallies: &[Tally]) -> String {
             .filter(|(outcome, _)| *outcome != "LOST")
             .map(|(outcome, times)| format!("{times} {outcome}"))
             .collect();
-        let lost = tally.losses.lock().unwrap().len();
-        rows.push([tally.what.clone(), tally.tried().to_string(), ended.join(", "), lost.to_string()]);
+        let (tried, lost): (u64, usize) = (counts.values().sum(), tally.losses.lock().unwrap().len());
+        rows.push([tally.what.clone(), tried.to_string(), ended.join(", "), lost.to_string()]);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..4).map(width).collect();

@@ -149,7 +149,9 @@ pub fn cases() -> Vec<Case> {
     let full = Arc::new(files_of(&world));
     let second = full[Path::new("second")].clone();
     let mut with_torn_tail = (*full).clone();
-    for (file, tail) in [("sessions", "{\"op\":\"store\",\"sess"), ("cases", "{\"op\":\"reco"), ("facts", "{\"op\":\"store\"")] {
+    for (file, tail) in
+        [("sessions", "{\"op\":\"store\",\"sess"), ("cases", "{\"op\":\"reco"), ("facts", "{\"op\":\"store\"")]
+    {
         with_torn_tail.get_mut(Path::new(&format!("data/{file}.jsonl"))).unwrap().extend_from_slice(tail.as_bytes());
     }
     let with_torn_tail = Arc::new(with_torn_tail);
@@ -158,7 +160,8 @@ pub fn cases() -> Vec<Case> {
     let without_end = Arc::new(without_end);
     // Long enough to have an index.
     let mut long = (*full).clone();
-    let text: String = (0..400).map(|n| session_line(&format!("s{n}"), &format!("\"{}\"", "x".repeat(3_000))) + "\n").collect();
+    let text: String =
+        (0..400).map(|n| session_line(&format!("s{n}"), &format!("\"{}\"", "x".repeat(3_000))) + "\n").collect();
     long.get_mut(Path::new("data/sessions.jsonl")).unwrap().extend_from_slice(text.as_bytes());
     let long = Arc::new(long);
     let nothing = Arc::new(Files::new());

@@ -32,6 +32,7 @@ use super::files::{self, DataDir, Window, half, word};
 use super::index;
 use super::replay::Opened;
 
+use crate::error::{Code, Error};
 use entry::Decoder;
 pub use entry::{About, Encoder, Entry, LineHash, each};
 pub use keep::{Builder, begin_anew, catch_up, remove, set_aside};
@@ -205,19 +206,25 @@ pub enum Found {
 pub struct Unread {
     /// In words.
     pub why: String,
-    /// This user may not look at it; it may be as good as any.
-    pub hidden: bool,
+    /// What kept it from being looked at; it may be as good as any. `None`: it was looked at, and is damaged.
+    pub failed: Option<Code>,
 }
 
 impl Unread {
     /// One that says this of itself.
     #[must_use]
     pub fn damaged(why: &str) -> Unread {
-        Unread { why: why.to_owned(), hidden: false }
+        Unread { why: why.to_owned(), failed: None }
     }
 
     fn of(error: &io::Error) -> Unread {
-        Unread { why: crate::error::plain(error), hidden: error.kind() == io::ErrorKind::PermissionDenied }
+        Unread { why: crate::error::plain(error), failed: Some(Error::from_io("", error).code) }
+    }
+
+    /// Whether this user may not look at it.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.failed == Some(Code::EnvironmentPermission)
     }
 }
 
