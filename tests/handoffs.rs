@@ -830,3 +830,45 @@ fn handoffs_are_noted_where_the_variable_asks_for_it_and_never_get_in_the_way() 
     assert!(answer.stderr.contains("not observed") && answer.text().starts_with("{\"payload_b64\""), "{answer:?}");
     assert_eq!(world.check(&[]).0, 0);
 }
+
+/// Where the ledger's last line begins.
+fn last_line(world: &World) -> usize {
+    let ledger = world.read(LEDGER);
+    ledger[..ledger.len() - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}
+
+fn cut_ledger(world: &World, len: usize) {
+    let ledger = fs::OpenOptions::new().write(true).open(world.dir().join(LEDGER)).unwrap();
+    ledger.set_len(len as u64).unwrap();
+}
+
+#[test]
+fn a_write_to_the_ledger_that_was_never_finished_is_set_aside_and_in_nobodys_way() {
+    // Somebody was killed in the middle of the ledger's first line, and in the middle of a later one.
+    for others in [0, 2] {
+        let world = world();
+        for n in 0..others {
+            accept(&world, &envelope(package(&[fact(&format!("f_{n}"), "e", "k")]))).ends(0);
+        }
+        let before = world.read(LEDGER);
+        fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
+        world.append(LEDGER, "{\"op\":\"begin\",\"content_h");
+        let answer = accept(&world, &three()).ends(0);
+        assert!(answer.stderr.contains("was never finished: its 24 bytes were set aside"), "{answer:?}");
+        assert!(world.read(LEDGER).starts_with(&before));
+        assert_eq!(world.check(&[]).0, 0);
+        accept(&world, &three()).fails(Code::RefusedReplayed);
+    }
+}
+
+#[test]
+fn a_line_of_the_ledger_that_was_cut_is_no_unfinished_write_and_lets_nothing_in() {
+    let world = world().damaged();
+    accept(&world, &three()).ends(0);
+    let at = last_line(&world);
+    // In the middle of a line that was acknowledged, the witness there or not.
+    cut_ledger(&world, at + 20);
+    accept(&world, &three()).fails(Code::RefusedDamage);
+    world.forget();
+    accept(&world, &three()).fails(Code::RefusedDamage);
+}

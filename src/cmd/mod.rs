@@ -27,6 +27,7 @@ use crate::error::{Code, Error, Result, worse};
 use crate::journal::append::Appended;
 use crate::journal::files::DataDir;
 use crate::journal::lock::Lock;
+use crate::journal::repair;
 use crate::journal::replay::Seen;
 use crate::journal::table::Table;
 use crate::journal::{Finding, Journal};
@@ -261,8 +262,37 @@ impl Context {
         let (lock, table) = Table::lock(&self.dir, journal, self.lock_timeout)?;
         // Behind the lock it is later: what is stamped from here on is in the order of the journal.
         self.env = Env::read()?;
+        let table = self.without_unfinished(journal, &lock, table)?;
         self.tell_damage(journal, &table.seen, table.against.as_ref(), false);
         Ok((lock, table))
+    }
+
+    /// Sets aside what a killed process has begun to write to a journal of our own: nobody was told that it is there, and
+    /// it would stand in the way of everybody. Where that fails, the journal is damaged as it was.
+    fn without_unfinished(&mut self, journal: &'static Journal, lock: &Lock, table: Table) -> Result<Table> {
+        let Some(span) = table.unfinished() else { return Ok(table) };
+        let naming = self.naming()?;
+        match repair::apply(&self.dir, journal, lock, &repair::Options::default(), &naming) {
+            Ok(_) => {
+                let text = format!(
+                    "the last write to {} was never finished: its {} bytes were set aside in {}",
+                    journal.file,
+                    span.len,
+                    self.dir.quarantine().display()
+                );
+                self.printer.note(&text);
+                Table::behind(&self.dir, journal, lock)
+            }
+            Err(error) => {
+                self.printer.warn_of(&error);
+                Ok(table)
+            }
+        }
+    }
+
+    /// How what a repair sets aside is called.
+    pub fn naming(&self) -> Result<repair::Naming> {
+        Ok(repair::Naming { made_at: self.env.now_text(), stamp: self.env.stamp(), tag: env::random_tag()? })
     }
 
     /// The same for what is new; without the lock where nothing will be written.
@@ -289,7 +319,10 @@ impl Context {
         answers: bool,
     ) -> Result<Table> {
         let table = match lock {
-            Some(lock) => Table::behind(&self.dir, journal, lock)?,
+            Some(lock) => {
+                let table = Table::behind(&self.dir, journal, lock)?;
+                self.without_unfinished(journal, lock, table)?
+            }
             None => Table::open(&self.dir, journal, false)?,
         };
         self.tell_damage(journal, &table.seen, table.against.as_ref(), answers);

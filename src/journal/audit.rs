@@ -198,7 +198,7 @@ pub fn read(
             let trouble = audit.entries.as_mut().and_then(Entries::trouble);
             match trouble {
                 _ if audit.differs => Verdict::Against,
-                Some(why) => Verdict::Unreadable(Unread::damaged(&why)),
+                Some(unread) => Verdict::Unreadable(unread),
                 None if end.is_damaged() => Verdict::Unreadable(Unread::damaged("its last block is damaged")),
                 None => Verdict::Intact,
             }

@@ -151,11 +151,12 @@ impl DataDir {
 }
 
 /// Makes new files that only their owner may read, whatever the umask, with these bytes, and on disk: all of them or
-/// none. What is there already is neither written over nor followed.
-pub fn create_private(files: &[(&Path, &[u8])]) -> Result<()> {
+/// none, and each whole or not at all. What is there already is neither written over nor followed. `tag` makes the
+/// copies' names their own.
+pub fn create_private(files: &[(&Path, &[u8])], tag: &str) -> Result<()> {
     for (made, (path, bytes)) in files.iter().enumerate() {
         let mut created = false;
-        if let Err(error) = create_one(path, bytes, &mut created) {
+        if let Err(error) = create_whole(path, bytes, tag, &mut created) {
             let ours = files[..made].iter().map(|(path, _)| path).chain(created.then_some(path));
             ours.for_each(|path| drop(fs::remove_file(path)));
             return Err(if error.kind() == io::ErrorKind::AlreadyExists && !created {
@@ -169,15 +170,51 @@ pub fn create_private(files: &[(&Path, &[u8])]) -> Result<()> {
     Ok(())
 }
 
+/// Makes a new file that gets its name when it is whole.
+fn create_whole(path: &Path, bytes: &[u8], tag: &str, created: &mut bool) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let temp = folder.join(format!(".cruxctl-{tag}.tmp"));
+    let mut copied = false;
+    let made = write_new(&temp, bytes, &mut copied).and_then(|()| {
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        Ok(rustix::fs::renameat_with(rustix::fs::CWD, &temp, rustix::fs::CWD, path, flags)?)
+    });
+    match made {
+        Ok(()) => {
+            *created = true;
+            sync_folder(folder)
+        }
+        Err(error) => {
+            if copied {
+                let _ = fs::remove_file(&temp);
+            }
+            // Some file systems cannot rename without replacing.
+            match error.kind() {
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => create_one(path, bytes, created),
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+/// Makes a new file with these bytes, and with its name on disk.
 fn create_one(path: &Path, bytes: &[u8], created: &mut bool) -> io::Result<()> {
+    write_new(path, bytes, created)?;
+    sync_folder(path.parent().unwrap_or(Path::new("")))
+}
+
+/// Makes a new file with these bytes on disk, whatever becomes of its name.
+fn write_new(path: &Path, bytes: &[u8], created: &mut bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).custom_flags(raw(OFlags::NOFOLLOW));
     let mut file = options.open(path)?;
     *created = true;
     file.set_permissions(fs::Permissions::from_mode(0o600))?;
     file.write_all(bytes)?;
-    file.sync_all()?;
-    sync_folder(path.parent().unwrap_or(Path::new("")))
+    file.sync_all()
 }
 
 /// Puts a file with these bytes in a place, for its owner's eyes only, and on disk: all of it or nothing. A file that is
@@ -202,7 +239,7 @@ pub fn put(path: &Path, bytes: &[u8], tag: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let temp = folder.join(format!(".cruxctl-{tag}.tmp"));
     let mut created = false;
-    let put = create_one(&temp, bytes, &mut created).and_then(|()| fs::rename(&temp, path));
+    let put = write_new(&temp, bytes, &mut created).and_then(|()| fs::rename(&temp, path));
     if let Err(error) = put {
         if created {
             let _ = fs::remove_file(&temp);

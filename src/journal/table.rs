@@ -13,8 +13,8 @@ use super::lock::Lock;
 use super::parallel::Met;
 use super::replay::{self, Opened, Seen};
 use super::scan::Stretch;
-use super::witness::{self, Builder, Found};
-use super::{Finding, Journal, Span};
+use super::witness::{self, Builder, Found, Standing};
+use super::{Class, Finding, Journal, Span};
 use crate::error::{Code, Error, Result};
 
 /// How often and how long a reader looks again at an index that a writer is at.
@@ -259,6 +259,26 @@ impl Table {
         self.seen.damage > 0 || self.against.is_some()
     }
 
+    /// The last line of a journal of our own, where it is a write that was never finished: it has no end, nothing else is
+    /// wrong, and the witness goes no further than to its beginning. Nobody was told that it is there.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<Span> {
+        let [tail] = &self.seen.first[..] else { return None };
+        let is_tail = tail.class == Class::TornTail && tail.span.end() == self.opened.len && self.seen.damage == 1;
+        if !self.journal.is_ours() || !is_tail || self.against.is_some() {
+            return None;
+        }
+        let goes_on = match witness::open(&self.dir, self.journal) {
+            Found::Nothing => tail.line_start == 0,
+            Found::Unreadable(_) => false,
+            Found::Witness(witness) => witness.end().is_ok_and(|end| {
+                let standing = witness.standing(&self.opened, end);
+                end.to <= tail.line_start && standing.is_ok_and(|standing| standing == Standing::For)
+            }),
+        };
+        goes_on.then_some(Span { offset: tail.line_start, len: self.opened.len - tail.line_start })
+    }
+
     /// A record is not what it was a moment ago: an index that says otherwise is thrown away.
     #[must_use]
     pub fn distrust(&self) -> Error {
@@ -269,6 +289,10 @@ impl Table {
     /// Appends, and brings index and witness up to date. What happens to these does not concern the records.
     pub fn append(mut self, lock: &Lock, lines: &[Vec<u8>], sync: bool) -> Result<Appended> {
         let (dir, journal) = (self.dir.clone(), self.journal);
+        if journal.is_ours() {
+            // What a killed writer has not kept: it tells a write that is not finished from a record that was cut.
+            witness::catch_up(&dir, journal, &self.opened, lock);
+        }
         let mut appended = append::append(&dir, journal, lock, lines, sync)?;
         self.keep_witness(lock);
         let Ok(mut opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };

@@ -16,6 +16,7 @@
 
 mod calls;
 mod faults;
+mod kills;
 mod state;
 #[path = "../support.rs"]
 mod support;
@@ -31,7 +32,7 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] = &[("calls", calls::run)];
+const PARTS: &[Part] = &[("calls", calls::run), ("kills", kills::run)];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {

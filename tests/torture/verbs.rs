@@ -12,6 +12,19 @@ use crate::support::{World, session_line};
 /// What lies in a world's folder, by path.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
+/// What of a verb's work may be there without the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// Nothing: it is one record, one file.
+    Never,
+    /// It writes to several journals, one after the other: typed again, it does what is left.
+    Steps,
+    /// Several records in one write: the first of them.
+    Records,
+    /// Several files: the first of them, each whole.
+    Files,
+}
+
 /// A verb with its directory.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -19,8 +32,8 @@ pub struct Case {
     pub args: Vec<String>,
     pub input: Vec<u8>,
     pub files: Arc<Files>,
-    /// It writes to several journals, one after the other: typed again, it does what is left.
-    pub steps: bool,
+    /// What there may be where a kill has come between the old state and the new one.
+    pub half: Half,
     /// It puts another file in a journal's place.
     pub replaces: bool,
     /// The journals are damaged before, and the verb does not mend that.
@@ -176,7 +189,12 @@ pub fn cases() -> Vec<Case> {
             args: line.split(' ').map(str::to_owned).collect(),
             input: input.to_vec(),
             files: Arc::clone(files),
-            steps: name.starts_with("handoff accept") || name.starts_with("journal repair all"),
+            half: match name {
+                "handoff accept" | "journal repair all" => Half::Steps,
+                "case import" | "case import --atomic" => Half::Records,
+                "handoff keygen" => Half::Files,
+                _ => Half::Never,
+            },
             replaces: name.starts_with("journal repair") || name.starts_with("journal compact"),
             damaged: Arc::ptr_eq(files, &with_torn_tail) && !name.starts_with("journal repair"),
         });

@@ -28,8 +28,8 @@ pub struct Import {
     /// Read from this file instead of standard input
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// All or none: one line that is no case keeps all others out, and a write that fails is undone. The whole input is
-    /// held in memory
+    /// All or none: one line that is no case keeps all others out, and a write that fails is undone; who is killed
+    /// in the middle of it may leave the first of them. The whole input is held in memory
     #[arg(long)]
     pub atomic: bool,
     /// Say what would be done and do nothing

@@ -55,9 +55,11 @@ pub fn run(context: &mut Context, args: &Keygen) -> Result<()> {
     } else {
         let mut seed = Zeroizing::new([0; 32]);
         env::fill_random(&mut *seed)?;
+        let tag = env::random_tag()?;
         if args.ed25519 {
             let key = PrivateKey::new(&seed);
-            files::create_private(&[(&args.file, key.file().as_bytes()), (&public, key.public().file().as_bytes())])?;
+            let (private, shown) = (key.file(), key.public().file());
+            files::create_private(&[(&args.file, private.as_bytes()), (&public, shown.as_bytes())], &tag)?;
             key_id = Some(key.public().key_id());
         } else {
             // With room for the line end, so that no copy of it is left behind.
@@ -65,7 +67,7 @@ pub fn run(context: &mut Context, args: &Keygen) -> Result<()> {
             text.extend_from_slice(Zeroizing::new(hex(&*seed)).as_bytes());
             let secret = Secret::from_variable(text.clone(), "the new secret")?;
             text.push(b'\n');
-            files::create_private(&[(&args.file, &text)])?;
+            files::create_private(&[(&args.file, &text)], &tag)?;
             key_id = Some(secret.mac_key().key_id());
         }
     }

@@ -6,11 +6,10 @@ use clap::Args;
 
 use super::{Name, chosen, tell_carried_over};
 use crate::cmd::{Context, plural};
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::journal::lock::Lock;
 use crate::journal::quarantine::{self, Entry};
-use crate::journal::repair::{self, Edit, Naming, Options, Plan};
+use crate::journal::repair::{self, Edit, Options, Plan};
 use crate::journal::{Journal, Span, replay};
 use crate::render::{Group, Printer, Value};
 use crate::store::{handoff, trust};
@@ -94,7 +93,7 @@ pub fn run(context: &mut Context, args: &Repair) -> Result<()> {
     let mut failed = None;
     for (journal, plan, manifest) in &mut plans {
         let Some(lock) = &lock else { continue };
-        let naming = Naming { made_at: context.env.now_text(), stamp: context.env.stamp(), tag: env::random_tag()? };
+        let naming = context.naming()?;
         match repair::apply(&context.dir, journal, lock, &options, &naming) {
             Ok(repaired) => {
                 tell_carried_over(context, journal, repaired.carried_over);

@@ -480,10 +480,12 @@ impl Entries<'_> {
     }
 
     /// Why not all of them could be read, once they were read.
-    pub fn trouble(&mut self) -> Option<String> {
+    pub fn trouble(&mut self) -> Option<Unread> {
         match self.failed.take() {
-            Some(error) => Some(crate::error::plain(&error)),
-            None if self.skipped > 0 => Some(format!("what it knew of {} bytes is damaged", self.skipped)),
+            Some(error) => Some(Unread::of(&error)),
+            None if self.skipped > 0 => {
+                Some(Unread::damaged(&format!("what it knew of {} bytes is damaged", self.skipped)))
+            }
             None => None,
         }
     }
