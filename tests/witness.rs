@@ -10,7 +10,7 @@ use std::thread;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{World, session_line, words};
 
@@ -830,4 +830,32 @@ fn whatever_has_happened_before_an_accident_is_named() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn a_compaction_that_was_killed_before_its_witness_was_made_has_lost_nothing() {
+    let large = format!("\"{}\"", "x".repeat(5_000));
+    let lines: String = (0..8).map(|n| session_line(&format!("s{n}"), &large) + "\n").collect();
+    let world = World::with("sessions.jsonl", lines);
+    for id in ["a", "b"] {
+        world.put(id, "1");
+    }
+    world.run(&["session", "delete", "a"]).ends(0);
+    world.put("b", "2");
+    world.run(&["journal", "check"]).ends(0);
+    let witness = "cruxctl/index/sessions.witness";
+    let before = world.read(witness);
+    world.run(&["journal", "compact", "sessions"]).ends(0);
+    // As it was when the compaction had renamed its copy, and no more.
+    world.write(witness, &before);
+    let (status, report) = world.check(&["sessions"]);
+    assert_eq!((status, &report["journals"][0]["verdict"], &report["findings"]), (0, &json!("clean"), &json!([])));
+    // From here on it is known again.
+    assert_eq!(world.check(&["sessions"]).1["journals"][0]["witness"], "intact");
+    // A copy by another's hand is still held against what it is a copy of.
+    let text = String::from_utf8(world.read("sessions.jsonl")).unwrap();
+    fs::remove_file(world.dir().join("sessions.jsonl")).unwrap();
+    world.write("sessions.jsonl", text.replace("\"session_id\":\"b\"", "\"session_id\":\"c\""));
+    assert_eq!(world.check(&["sessions"]).0, 3);
+    world.check(&["sessions", "--accept"]);
 }

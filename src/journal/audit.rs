@@ -13,6 +13,7 @@ use super::finding::{Class, Finding, HEAD, Reaction, Span};
 use super::live::{Digest, IdKey, KeyMap, Live};
 use super::lock::Lock;
 use super::parallel::Met;
+use super::replace::Continued;
 use super::replay::{Opened, Seen, meet};
 use super::scan::{Bytes, Item, Stretch};
 use super::witness::{
@@ -163,8 +164,12 @@ pub fn read(
         }
         _ => false,
     };
-    // A copy is compared as the file that it is a copy of: what has changed in it has changed.
-    let copy = other_file && old.is_some_and(|(witness, end)| is_copy(opened, witness, end));
+    // A copy is compared as the file that it is a copy of: what has changed in it has changed. What a repair or a
+    // compaction has left, which was killed before it had made a new witness, is none.
+    let copy = other_file
+        && old.is_some_and(|(witness, end)| {
+            !follows(dir, journal, opened, witness.identity) && is_copy(opened, witness, end)
+        });
     let replaced = other_file && !copy;
     let begins = if options.afresh || other_file { (0, 0) } else { (end.to, end.lines) };
     let mut audit = Audit {
@@ -210,6 +215,13 @@ pub fn read(
     };
     let known = if verdict == Verdict::Intact { end.to } else { 0 };
     Ok((seen, Outcome { verdict, told: report.told, known, unfinished, copy, entries: audit.keeps }))
+}
+
+/// Whether a replacement of ours has noted that it has put this file in the place of that one.
+fn follows(dir: &DataDir, journal: &Journal, opened: &Opened, before: Identity) -> bool {
+    let Some(file) = &opened.file else { return false };
+    let note = Continued::read(dir, journal).filter(|note| Identity::of(file).is_ok_and(|file| file == note.new));
+    note.is_some_and(|note| note.from.iter().any(|file| file.file == before))
 }
 
 /// Whether most of what the witness of another file knows lies in this one in the same place.

@@ -115,7 +115,7 @@ impl<'f> Replacement<'f> {
         self.finish()?;
         let known = self.old_len;
         self.carry_over()?;
-        // Nothing depends on it: whoever follows the journal without it compares the two.
+        // Whoever follows the journal without it compares the two; a check takes one for a copy of the other.
         let _ = self.note();
         fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
         self.committed = true;
@@ -240,7 +240,9 @@ impl Continued {
         let mut file = dir.create_new(&temp, false)?;
         let bytes = serde_json::to_vec(&note).map_err(|e| Error::io("write", &temp, &e.into()))?;
         file.write_all(&bytes).map_err(|e| Error::io("write", &temp, &e))?;
-        fs::rename(&temp, &path).map_err(|e| Error::io("replace", &path, &e))
+        file.sync_data().map_err(|e| Error::io("sync", &temp, &e))?;
+        fs::rename(&temp, &path).map_err(|e| Error::io("replace", &path, &e))?;
+        files::sync_folder(&index::folder(dir)).map_err(|e| Error::io("sync", &path, &e))
     }
 
     /// What the last replacement of a journal has left; `None` where nothing says it.
