@@ -43,6 +43,10 @@ pub fn sweep() {
 pub fn seeded(world: &World, args: &[&str], seed: u64) -> Command {
     let mut command = world.command(args);
     command.env("LD_PRELOAD", library()).env("FAULT_RANDOM", seed.to_string());
+    let boot = world.beside("boot");
+    if boot.exists() {
+        command.env("FAULT_BOOT", boot);
+    }
     command
 }
 

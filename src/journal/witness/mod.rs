@@ -218,7 +218,10 @@ impl Unread {
     }
 
     fn of(error: &io::Error) -> Unread {
-        Unread { why: crate::error::plain(error), failed: Some(Error::from_io("", error).code) }
+        // A link in its place is not followed: that is no failure, but as good as damage.
+        let link = rustix::io::Errno::LOOP.raw_os_error();
+        let failed = error.raw_os_error().filter(|number| *number != link).map(|_| Error::from_io("", error).code);
+        Unread { why: crate::error::plain(error), failed }
     }
 
     /// Whether this user may not look at it.
