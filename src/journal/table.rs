@@ -14,7 +14,7 @@ use super::parallel::Met;
 use super::replay::{self, Opened, Seen};
 use super::scan::Stretch;
 use super::witness::{self, Builder, Found, Standing};
-use super::{Class, Finding, Journal, Span};
+use super::{Finding, Journal, Span};
 use crate::error::{Code, Error, Result};
 
 /// How often and how long a reader looks again at an index that a writer is at.
@@ -161,7 +161,7 @@ impl Table {
             Some(_) => index::catch_up(&self.dir, self.journal, &self.opened, &lock),
         }
         self.keep_witness(&lock);
-        witness::catch_up(&self.dir, self.journal, &self.opened, &lock);
+        witness::catch_up(&self.dir, self.journal, &self.opened, &lock, false);
         None
     }
 
@@ -259,24 +259,27 @@ impl Table {
         self.seen.damage > 0 || self.against.is_some()
     }
 
-    /// The last line of a journal of our own, where it is a write that was never finished: it has no end, nothing else is
-    /// wrong, and the witness goes no further than to its beginning. Nobody was told that it is there.
+    /// The last line of a journal of our own, where it is a write that was never finished: it has no end, nothing is wrong
+    /// in front of it, and nothing speaks for it having been whole. Nobody was told that it is there.
     #[must_use]
     pub fn unfinished(&self) -> Option<Span> {
-        let [tail] = &self.seen.first[..] else { return None };
-        let is_tail = tail.class == Class::TornTail && tail.span.end() == self.opened.len && self.seen.damage == 1;
-        if !self.journal.is_ours() || !is_tail || self.against.is_some() {
+        let start = self.seen.first.first()?.line_start;
+        // A crash may have left NUL bytes in it as well.
+        let is_all = self.seen.damage == self.seen.first.len() as u64;
+        let is_tail = is_all && self.seen.first.iter().all(|finding| finding.line_start == start);
+        let is_open = is_tail && self.opened.ends_open().unwrap_or(false);
+        if !self.journal.is_ours() || !is_open || self.against.is_some() {
             return None;
         }
         let goes_on = match witness::open(&self.dir, self.journal) {
-            Found::Nothing => tail.line_start == 0,
+            Found::Nothing => start == 0,
             Found::Unreadable(_) => false,
-            Found::Witness(witness) => witness.end().is_ok_and(|end| {
-                let standing = witness.standing(&self.opened, end);
-                end.to <= tail.line_start && standing.is_ok_and(|standing| standing == Standing::For)
-            }),
+            // A record that was cut is one that it knows. What was begun and no more, it does not know, or as that.
+            Found::Witness(witness) => witness
+                .end()
+                .is_ok_and(|end| witness.standing(&self.opened, end).is_ok_and(|standing| standing == Standing::For)),
         };
-        goes_on.then_some(Span { offset: tail.line_start, len: self.opened.len - tail.line_start })
+        goes_on.then_some(Span { offset: start, len: self.opened.len - start })
     }
 
     /// A record is not what it was a moment ago: an index that says otherwise is thrown away.
@@ -291,12 +294,13 @@ impl Table {
         let (dir, journal) = (self.dir.clone(), self.journal);
         if journal.is_ours() {
             // What a killed writer has not kept: it tells a write that is not finished from a record that was cut.
-            witness::catch_up(&dir, journal, &self.opened, lock);
+            witness::catch_up(&dir, journal, &self.opened, lock, false);
         }
         let mut appended = append::append(&dir, journal, lock, lines, sync)?;
         self.keep_witness(lock);
         let Ok(mut opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };
-        witness::catch_up(&dir, journal, &opened, lock);
+        // Who does not wait for the disk does not wait for it here either.
+        witness::catch_up(&dir, journal, &opened, lock, true);
         if self.live.base().is_some() {
             index::catch_up(&dir, journal, &opened, lock);
         } else if opened.len >= index::WORTH_IT

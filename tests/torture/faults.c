@@ -12,6 +12,7 @@
  *                 kill-half      the program is killed when half of a write is done
  *                 kill-after     the program is killed behind it
  *   FAULT_LOG     a line is appended to this file when it happens
+ *   FAULT_SYNCS   each sync that was done, and each rename, is a line of this file: what, how long, which file, its name
  *   FAULT_RANDOM  a number: random bytes are made of it
  *   FAULT_BOOT    a file that is read in the place of the number of this boot
  */
@@ -78,6 +79,21 @@ static void note(const char *name, const char *path) {
     if (fd >= 0) {
         if (syscall(SYS_write, fd, line, len) < 0) _exit(99);
         syscall(SYS_close, fd);
+    }
+}
+
+/* Notes what is on disk from here on. */
+static void synced(const char *what, int fd, const char *path) {
+    const char *to = getenv("FAULT_SYNCS");
+    struct stat data;
+    if (!to || !inside(path) || (fd >= 0 ? syscall(SYS_fstat, fd, &data) : syscall(SYS_stat, path, &data)) < 0) return;
+    int log = syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    char line[4300];
+    int len = snprintf(line, sizeof line, "%s %lld %llu %s\n", what, (long long)data.st_size,
+                       (unsigned long long)data.st_ino, path);
+    if (log >= 0) {
+        if (syscall(SYS_write, log, line, len) < 0) _exit(99);
+        syscall(SYS_close, log);
     }
 }
 
@@ -178,14 +194,20 @@ ssize_t pread64(int fd, void *bytes, size_t len, off64_t at) {
     DO(ssize_t, "read", path_, syscall(SYS_pread64, fd, bytes, len, at));
 }
 
+static int sync_of(long number, int fd, const char *path) {
+    int result = (int)syscall(number, fd);
+    if (result == 0) synced("sync", fd, path);
+    return result;
+}
+
 int fdatasync(int fd) {
     FD_PATH(fd);
-    DO(int, "fdatasync", path_, (int)syscall(SYS_fdatasync, fd));
+    DO(int, "fdatasync", path_, sync_of(SYS_fdatasync, fd, path_));
 }
 
 int fsync(int fd) {
     FD_PATH(fd);
-    DO(int, "fsync", path_, (int)syscall(SYS_fsync, fd));
+    DO(int, "fsync", path_, sync_of(SYS_fsync, fd, path_));
 }
 
 int ftruncate64(int fd, off64_t len) {
@@ -208,7 +230,13 @@ off64_t lseek64(int fd, off64_t at, int whence) {
     DO(off64_t, "lseek", path_, syscall(SYS_lseek, fd, at, whence));
 }
 
-int rename(const char *from, const char *to) { DO(int, "rename", to, (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to)); }
+static int rename_of(const char *from, const char *to) {
+    int result = (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+    if (result == 0) synced("rename", -1, to);
+    return result;
+}
+
+int rename(const char *from, const char *to) { DO(int, "rename", to, rename_of(from, to)); }
 
 int unlink(const char *path) { DO(int, "unlink", path, (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
 

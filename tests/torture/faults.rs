@@ -43,9 +43,11 @@ pub fn sweep() {
 pub fn seeded(world: &World, args: &[&str], seed: u64) -> Command {
     let mut command = world.command(args);
     command.env("LD_PRELOAD", library()).env("FAULT_RANDOM", seed.to_string());
-    let boot = world.beside("boot");
+    let (boot, folder) = (world.beside("boot"), world.beside(""));
     if boot.exists() {
-        command.env("FAULT_BOOT", boot);
+        // A world that is rebooted: what was synced counts.
+        command.env("FAULT_BOOT", boot).env("FAULT_SYNCS", world.beside("syncs"));
+        command.env("FAULT_DIR", folder.to_str().unwrap().trim_end_matches('/'));
     }
     command
 }

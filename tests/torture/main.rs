@@ -17,6 +17,7 @@
 mod calls;
 mod faults;
 mod kills;
+mod model;
 mod state;
 #[path = "../support.rs"]
 mod support;
@@ -32,7 +33,7 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] = &[("calls", calls::run), ("kills", kills::run)];
+const PARTS: &[Part] = &[("calls", calls::run), ("kills", kills::run), ("model", model::run)];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {

@@ -182,6 +182,8 @@ impl Builder {
             self.close()?;
             self.spill()?;
             let (Some(spill), Some(file)) = (&self.spill, &self.file) else { return Ok(()) };
+            // What a killed writer has left may not be on disk: a crash would take it back, and not what is said of it.
+            file.sync_data()?;
             spill.file.write_all_at(&Identity::of(file)?.to_header(), 0)?;
             // It is evidence: what it replaces must not be gone before it is there.
             spill.file.sync_data()?;
@@ -202,6 +204,7 @@ impl Builder {
         if end.to != self.begins || witness.standing(opened, end).map_err(failed)? != Standing::For {
             return Ok(());
         }
+        self.file.as_ref().map_or(Ok(()), File::sync_data).map_err(failed)?;
         self.append(&witness, end).map_err(failed)
     }
 
@@ -229,13 +232,13 @@ impl Builder {
 }
 
 /// Brings the witness of a journal up to date behind the lock, and begins one for a journal that is short enough to be
-/// read in passing. Where it speaks against the journal it stays as it is.
-pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
+/// read in passing. Where it speaks against the journal it stays as it is. `synced`: all of the journal is on disk.
+pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, synced: bool) {
     // Nothing depends on it: a witness that is behind is still right.
-    let _ = try_catch_up(dir, journal, opened, lock);
+    let _ = try_catch_up(dir, journal, opened, lock, synced);
 }
 
-fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) -> Result<()> {
+fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, synced: bool) -> Result<()> {
     let failed = |e: io::Error| Error::io("write", &path(dir, journal), &e);
     if !opened.is_there() {
         return Ok(());
@@ -265,7 +268,12 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) 
     scan(journal, opened, end, &mut builder)?;
     match witness {
         _ if builder.is_empty() => Ok(()),
-        Some(witness) => builder.append(&witness, end).map_err(failed),
+        Some(witness) => {
+            if !synced {
+                builder.file.as_ref().map_or(Ok(()), File::sync_data).map_err(failed)?;
+            }
+            builder.append(&witness, end).map_err(failed)
+        }
         None => builder.replace(lock),
     }
 }
