@@ -748,6 +748,7 @@ impl Outcome {
     ) -> Result<()> {
         let wanted = self.is_to_be_kept(accept);
         let Some(entries) = self.entries.filter(|_| wanted) else { return Ok(()) };
+        entries.settle()?;
         if accept {
             // The file that was read must still be the journal.
             let now = files::open_read(&dir.journal(journal))?;

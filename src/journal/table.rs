@@ -160,17 +160,17 @@ impl Table {
             None => drop(index::build(&self.dir, self.journal, &self.opened, &self.live, &self.seen, &lock)),
             Some(_) => index::catch_up(&self.dir, self.journal, &self.opened, &lock),
         }
-        self.keep_witness(&lock);
+        self.keep_witness(&lock, false);
         witness::catch_up(&self.dir, self.journal, &self.opened, &lock, false);
         None
     }
 
-    /// Keeps the beginnings of a witness. One that cannot be kept is no worse than none.
-    fn keep_witness(&mut self, lock: &Lock) {
+    /// Keeps the beginnings of a witness. One that cannot be kept is no worse than none. `synced`: the journal is on disk.
+    fn keep_witness(&mut self, lock: &Lock, synced: bool) {
         if let Some(builder) = self.witness.take().filter(|builder| !builder.is_empty())
             && witness::still(&self.dir, self.journal, &Found::Nothing)
         {
-            let _ = builder.replace(lock);
+            let _ = if synced { Ok(()) } else { builder.settle() }.and_then(|()| builder.replace(lock));
         }
     }
 
@@ -297,7 +297,7 @@ impl Table {
             witness::catch_up(&dir, journal, &self.opened, lock, false);
         }
         let mut appended = append::append(&dir, journal, lock, lines, sync)?;
-        self.keep_witness(lock);
+        self.keep_witness(lock, true);
         let Ok(mut opened) = self.opened.again(&dir, journal, lock) else { return Ok(appended) };
         // Who does not wait for the disk does not wait for it here either.
         witness::catch_up(&dir, journal, &opened, lock, true);

@@ -173,6 +173,13 @@ impl Builder {
         }
     }
 
+    /// Sees to it that what is vouched for is on disk: what a killed writer has left may not be, and a crash would take it
+    /// back, and not what is said of it.
+    pub fn settle(&self) -> Result<()> {
+        let synced = self.file.as_ref().map_or(Ok(()), File::sync_data);
+        synced.map_err(|e| Error::io("sync what is vouched for in", &self.place, &e))
+    }
+
     /// Becomes the witness of the journal that was read, in the place of whatever is there.
     pub fn replace(mut self, _lock: &Lock) -> Result<()> {
         let path = self.place.clone();
@@ -182,8 +189,6 @@ impl Builder {
             self.close()?;
             self.spill()?;
             let (Some(spill), Some(file)) = (&self.spill, &self.file) else { return Ok(()) };
-            // What a killed writer has left may not be on disk: a crash would take it back, and not what is said of it.
-            file.sync_data()?;
             spill.file.write_all_at(&Identity::of(file)?.to_header(), 0)?;
             // It is evidence: what it replaces must not be gone before it is there.
             spill.file.sync_data()?;
@@ -204,7 +209,6 @@ impl Builder {
         if end.to != self.begins || witness.standing(opened, end).map_err(failed)? != Standing::For {
             return Ok(());
         }
-        self.file.as_ref().map_or(Ok(()), File::sync_data).map_err(failed)?;
         self.append(&witness, end).map_err(failed)
     }
 
@@ -266,14 +270,12 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, 
     }
     let mut builder = Builder::new(dir, journal, opened, (end.to, end.lines));
     scan(journal, opened, end, &mut builder)?;
+    if !synced && !builder.is_empty() {
+        builder.settle()?;
+    }
     match witness {
         _ if builder.is_empty() => Ok(()),
-        Some(witness) => {
-            if !synced {
-                builder.file.as_ref().map_or(Ok(()), File::sync_data).map_err(failed)?;
-            }
-            builder.append(&witness, end).map_err(failed)
-        }
+        Some(witness) => builder.append(&witness, end).map_err(failed),
         None => builder.replace(lock),
     }
 }
