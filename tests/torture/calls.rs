@@ -68,12 +68,12 @@ const WAYS: &[Way] = &[
 ];
 
 /// What a verb does to a directory when nothing happens.
-struct Untouched {
-    case: Case,
+pub struct Untouched {
+    pub case: Case,
     old: State,
     new: State,
     /// What the verb ends with, and what it ends with when it is typed again.
-    statuses: [i32; 2],
+    pub statuses: [i32; 2],
     /// What the directory is like when it was typed once, and twice.
     shapes: [BTreeMap<String, Vec<String>>; 2],
     /// What the check says afterwards.
@@ -81,7 +81,7 @@ struct Untouched {
 }
 
 impl Untouched {
-    fn of(case: &Case) -> Untouched {
+    pub fn of(case: &Case) -> Untouched {
         let world = case.world();
         let (old, _) = state::read(&world);
         let first = faults::run(faults::seeded(&world, &case.args(), 1), &case.input);
@@ -152,7 +152,7 @@ fn each_call(way: &Way, calls: impl Iterator<Item = u32>, untouched: &Untouched,
 }
 
 /// Holds a directory to which something has happened against what it may be; says how the command ended.
-fn judged(untouched: &Untouched, world: &World, answer: &Answer, happened: bool) -> String {
+pub fn judged(untouched: &Untouched, world: &World, answer: &Answer, happened: bool) -> String {
     let Untouched { case, old, new, statuses, shapes, checked } = untouched;
     let (now, fragments) = state::read(world);
     let (undone, done) = (now == *old, now == *new);

@@ -17,6 +17,7 @@
 mod calls;
 mod faults;
 mod kills;
+mod machines;
 mod model;
 mod state;
 #[path = "../support.rs"]
@@ -33,7 +34,8 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] = &[("calls", calls::run), ("kills", kills::run), ("model", model::run)];
+const PARTS: &[Part] =
+    &[("calls", calls::run), ("kills", kills::run), ("model", model::run), ("machines", machines::run)];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {

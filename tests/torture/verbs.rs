@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::faults;
-use crate::support::{World, session_line};
+use crate::support::{Mount, World, session_line};
 
 /// What lies in a world's folder, by path.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -48,6 +48,20 @@ impl Case {
     /// A world of its own. What is known of the journals there is what a check has just seen.
     pub fn world(&self) -> World {
         let world = World::new().damaged();
+        self.fill(&world);
+        world
+    }
+
+    /// The same in a data directory that is mounted before anything is in it; `None` where that cannot be.
+    pub fn world_in(&self, mount: impl FnOnce(&Path) -> Option<Mount>) -> Option<(World, Mount)> {
+        let world = World::new().damaged();
+        fs::create_dir_all(world.dir()).unwrap();
+        let mount = mount(&world.dir())?;
+        self.fill(&world);
+        Some((world, mount))
+    }
+
+    fn fill(&self, world: &World) {
         for (path, bytes) in self.files.iter() {
             let path = world.beside("").join(path);
             let folder = path.parent().unwrap();
@@ -65,7 +79,6 @@ impl Case {
         if world.dir().is_dir() {
             world.run(&["journal", "check", "--quiet"]);
         }
-        world
     }
 }
 
@@ -199,7 +212,9 @@ pub fn cases() -> Vec<Case> {
             damaged: Arc::ptr_eq(files, &with_torn_tail) && !name.starts_with("journal repair"),
         });
     };
-    let state = b"{\"n\":3}";
+    // Longer than what is left in a page of a file.
+    let state = format!("{{\"n\":3,\"s\":\"{}\"}}", "x".repeat(9_000));
+    let state = state.as_bytes();
     for files in [&nothing, &full, &with_torn_tail, &without_end, &long] {
         add("session put", "session put new".into(), state, files);
     }
