@@ -131,7 +131,9 @@ fn live(dice: &mut Dice, tally: &Tally, writers: &Tally) {
                     known.deaths += 1;
                     writers.count("killed", 1);
                     match task {
-                        Task::Delete(id) => drop(known.maybe_deleted.insert(id.clone())),
+                        Task::Delete(id) => {
+                            known.maybe_deleted.insert(id.clone());
+                        }
                         Task::Reuse(_) => known.maybe_reused += 1,
                         _ => {}
                     }
@@ -204,15 +206,18 @@ fn kill(mut children: Vec<Child>) -> Vec<Option<Answer>> {
 }
 
 fn acknowledge(known: &mut Acknowledged, task: &Task, answer: &Answer) {
-    let mut there =
-        |journal: &'static str, id: &str| drop(known.there.entry(journal).or_default().insert(id.to_owned()));
+    let mut there = |journal: &'static str, id: &str| {
+        known.there.entry(journal).or_default().insert(id.to_owned());
+    };
     let text = answer.text();
     match task {
         Task::Put(id) => there("sessions", id),
         Task::Record(_) => there("cases", text.trim()),
         Task::Store(_) => there("facts", text.trim()),
         Task::Accept(file) => there("accepted", file),
-        Task::Delete(id) if answer.status == 0 => drop(known.deleted.insert(id.clone())),
+        Task::Delete(id) if answer.status == 0 => {
+            known.deleted.insert(id.clone());
+        }
         Task::Reuse(_) => known.reused += 1,
         _ => {}
     }
