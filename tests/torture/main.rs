@@ -14,8 +14,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the answer")]
 #![allow(missing_docs, unreachable_pub, dead_code, reason = "nobody outside reads a test binary")]
 
+mod bits;
 mod calls;
 mod faults;
+mod journals;
+mod model;
 mod state;
 #[path = "../support.rs"]
 mod support;
@@ -31,7 +34,7 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] = &[("calls", calls::run)];
+const PARTS: &[Part] = &[("calls", calls::run), ("bits", bits::run)];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {
