@@ -17,12 +17,15 @@
 mod bits;
 mod calls;
 mod faults;
+mod fixtures;
+mod given;
 mod journals;
 mod model;
 mod state;
 #[path = "../support.rs"]
 mod support;
 mod tally;
+mod typed;
 mod verbs;
 
 use std::path::Path;
@@ -34,7 +37,7 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] = &[("calls", calls::run), ("bits", bits::run)];
+const PARTS: &[Part] = &[("calls", calls::run), ("bits", bits::run), ("fixtures", fixtures::run)];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {

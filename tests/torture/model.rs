@@ -266,3 +266,38 @@ enum Trust {
     Store { public_key: String, agent: String, added_at: Time },
     Delete { public_key: String, removed_at: Time },
 }
+
+/// What a line is.
+#[derive(Debug)]
+pub enum Line {
+    Blank,
+    Event(Option<(String, bool)>),
+    /// An op that nobody knows: it is passed through.
+    Foreign,
+    Unreadable,
+    /// Readers may differ: it is deeper than one of them reads, or has a number or an escape that one of them refuses.
+    Doubtful,
+}
+
+/// What a line of a journal is, without its line end.
+pub fn line(journal: &str, line: &[u8]) -> Line {
+    let Ok(text) = std::str::from_utf8(line) else { return Line::Unreadable };
+    // A byte order mark is read past.
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Line::Blank;
+    }
+    if let Some(event) = event(journal, text.as_bytes()) {
+        return Line::Event(event);
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) => {
+            let op = value.get("op").or(value.get(0)).and_then(Value::as_str);
+            let known = ["store", "record", "delete", "reuse", "handoff", "supersede", "clear_supersede"];
+            let known = known.contains(&op.unwrap_or("store")) || op.is_some_and(|op| op.contains('_'));
+            if known { Line::Unreadable } else { Line::Foreign }
+        }
+        Err(error) if is_json(text.as_bytes()) || error.to_string().contains("recursion") => Line::Doubtful,
+        Err(_) => Line::Unreadable,
+    }
+}
