@@ -19,6 +19,13 @@ use crate::typed::{Does, NOBODY, VERBS, Verb};
 /// In which an answer is asked for.
 const FORMATS: [&str; 3] = ["plain", "json", "jsonl"];
 
+/// A piece of work: verbs as they are typed, or a journal to be counted.
+enum Job<'j> {
+    Read(Vec<(&'j Verb, Vec<String>)>, &'j Tally),
+    Write(Vec<(&'j Verb, Vec<String>)>),
+    Count(usize),
+}
+
 /// Does all of it.
 pub fn run(plan: &Plan) -> Vec<Tally> {
     let fixtures = Fixture::all(plan);
@@ -32,22 +39,34 @@ pub fn run(plan: &Plan) -> Vec<Tally> {
     ];
     let [there, nobody, dry, writes, counts, input] = names.map(|name| Tally::new(format!("every fixture: {name}")));
     crate::typed::hold(&dry);
-    spread(&fixtures, |fixture| {
-        let told = JOURNALS.map(|journal| fixture.told(journal));
-        for who in fixture.whos(plan, &told) {
+    let told: Vec<[Told; 6]> = fixtures.iter().map(|fixture| JOURNALS.map(|journal| fixture.told(journal))).collect();
+    let mut jobs = Vec::new();
+    for (fixture, told) in fixtures.iter().zip(&told) {
+        for who in fixture.whos(plan, told) {
+            let typed: Vec<(&Verb, Vec<String>)> = VERBS.iter().filter_map(|verb| verb.typed(&who)).collect();
+            let (reading, writing): (Vec<_>, Vec<_>) =
+                typed.into_iter().partition(|(verb, _)| verb.does.only_reads());
+            // Those of a damaged journal wait for a writer that there is none: few of them at a time.
+            let pieces =
+                |typed: Vec<(&'static Verb, Vec<String>)>| typed.chunks(4).map(<[_]>::to_vec).collect::<Vec<_>>();
             let tally = if who.nobody { &nobody } else { &there };
-            let verbs = VERBS.iter().filter(|verb| verb.does.only_reads());
-            read(fixture, &told, &verbs.filter_map(|verb| verb.typed(&who)).collect::<Vec<_>>(), tally);
-            let verbs = VERBS.iter().filter(|verb| verb.has_dry_run());
-            read(fixture, &told, &verbs.filter_map(|verb| verb.typed(&who)).collect::<Vec<_>>(), &dry);
-            for (verb, args) in VERBS.iter().filter_map(|verb| verb.typed(&who)).filter(|(v, _)| !v.does.only_reads())
-            {
-                writes.try_it(|| story(fixture, &args), || write(fixture, verb, &args));
+            jobs.extend(pieces(reading).into_iter().map(|typed| (fixture, told, Job::Read(typed, tally))));
+            jobs.extend(pieces(writing.clone()).into_iter().map(|typed| (fixture, told, Job::Read(typed, &dry))));
+            jobs.extend(pieces(writing).into_iter().map(|typed| (fixture, told, Job::Write(typed))));
+        }
+        jobs.extend((0..JOURNALS.len()).map(|number| (fixture, told, Job::Count(number))));
+    }
+    spread(&jobs, |(fixture, told, job)| match job {
+        Job::Read(typed, tally) => read(fixture, told, typed, tally),
+        Job::Write(typed) => {
+            for (verb, args) in typed {
+                writes.try_it(|| story(fixture, args), || write(fixture, verb, args));
             }
         }
-        for (number, journal) in JOURNALS.into_iter().enumerate() {
+        Job::Count(number) => {
+            let journal = JOURNALS[*number];
             let story = || format!("{}: the counts of {journal}", fixture.name);
-            counts.try_it(story, || count(fixture, journal, &told[number]));
+            counts.try_it(story, || count(fixture, journal, &told[*number]));
         }
     });
     let files = crate::given::files();
@@ -126,12 +145,13 @@ fn formed(answer: &Answer, verb: &Verb, format: &str) {
     };
     for object in objects {
         let parsed: Result<Value, _> = serde_json::from_str(object);
-        assert!(parsed.is_ok(), "no JSON: {parsed:?}: {answer:?}");
+        // A state that is as deep as this reader goes lies deeper in an answer.
+        let right = parsed.as_ref().map_or_else(|e| e.to_string().contains("recursion"), |_| true);
+        assert!(right, "no JSON: {parsed:?}: {answer:?}");
     }
-    assert!(
-        answer.status != 0 || verb.line.contains("export") || !text.is_empty() || format == "jsonl",
-        "nothing is said: {answer:?}"
-    );
+    // What would be minted is not printed.
+    let minted = verb.line.starts_with("handoff create");
+    assert!(format != "json" || answer.status != 0 || minted || !text.is_empty(), "nothing is said: {answer:?}");
 }
 
 /// Holds a status against what is known of the journals.
@@ -168,7 +188,7 @@ fn write(fixture: &Fixture, verb: &Verb, args: &[String]) -> String {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let there = now.get(path).unwrap_or_else(|| panic!("{path:?} is gone: {answer:?}"));
         let right = match verb.does {
-            Does::Repairs if path.parent() == Some(Path::new("data")) => before_repair(&world, &name) == *bytes,
+            Does::Repairs if JOURNALS.contains(&&*name) => before_repair(&world, &name) == *bytes,
             Does::Compacts(journal) if journal == name && answer.status == 0 => {
                 let number = JOURNALS.iter().position(|own| *own == name).unwrap();
                 world.live_ids(journal) == ids[number]
@@ -232,11 +252,11 @@ fn count(fixture: &Fixture, journal: &str, told: &Told) -> String {
         let log = ask(&format!("journal log {journal} --json")).json();
         let mut live = std::collections::BTreeSet::new();
         for event in log["events"].as_array().unwrap() {
-            let id = event["id"].as_str().unwrap_or_default().to_owned();
+            // What is foreign has no id.
+            let Some(id) = event["id"].as_str() else { continue };
             match event["op"].as_str().unwrap() {
-                "delete" => drop(live.remove(&id)),
-                "store" | "record" | "reuse" | "handoff" => drop(live.insert(id)),
-                _ => {}
+                "delete" => drop(live.remove(id)),
+                _ => drop(live.insert(id.to_owned())),
             }
         }
         counts.push(("log", live.len() as u64));
@@ -263,7 +283,7 @@ fn as_input(file: &Path, plan: &Plan, tally: &Tally) {
     fs::set_permissions(&given, fs::Permissions::from_mode(0o600)).unwrap();
     let before = snapshot(&world.beside(""));
     for line in crate::typed::TAKES {
-        for format in FORMATS {
+        for format in FORMATS.into_iter().filter(|format| plan.long || *format == "json") {
             let args: Vec<&str> = line.split(' ').chain(["--format", format]).collect();
             tally.try_it(
                 || format!("{file:?}: cruxctl {args:?}"),

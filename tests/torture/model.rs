@@ -293,11 +293,32 @@ pub fn line(journal: &str, line: &[u8]) -> Line {
     match serde_json::from_str::<Value>(text) {
         Ok(value) => {
             let op = value.get("op").or(value.get(0)).and_then(Value::as_str);
-            let known = ["store", "record", "delete", "reuse", "handoff", "supersede", "clear_supersede"];
-            let known = known.contains(&op.unwrap_or("store")) || op.is_some_and(|op| op.contains('_'));
+            let known = op.is_none_or(|op| ops(journal).contains(&op));
             if known { Line::Unreadable } else { Line::Foreign }
         }
         Err(error) if is_json(text.as_bytes()) || error.to_string().contains("recursion") => Line::Doubtful,
         Err(_) => Line::Unreadable,
+    }
+}
+
+/// What a journal's events are called.
+fn ops(journal: &str) -> &'static [&'static str] {
+    match journal {
+        "sessions" | "trust" => &["store", "delete"],
+        "cases" => &["record", "delete"],
+        "reuse" => &["reuse", "delete"],
+        "handoffs" => &["handoff"],
+        _ => &[
+            "store",
+            "store_batch",
+            "replace_latest",
+            "delete",
+            "supersede",
+            "clear_supersede",
+            "set_validity",
+            "consolidate",
+            "consolidation_provenance",
+            "consolidate_undo",
+        ],
     }
 }

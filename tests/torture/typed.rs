@@ -67,7 +67,7 @@ pub const VERBS: &[Verb] = &[
     verb("fact list --all --deleted --all-agents", FACTS, Reads),
     verb("fact show F --all-agents", FACTS, Reads),
     verb("fact history F --all-agents", FACTS, Finds),
-    verb("fact query v --all-agents", FACTS, Finds),
+    verb("fact query summary --all-agents", FACTS, Finds),
     verb("handoff verify envelope --key-file secret --agent bob", &[], Looks),
     verb("handoff inspect envelope", &[], Looks),
     verb("handoff list", &["handoffs"], Reads),
