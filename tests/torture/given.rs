@@ -154,10 +154,13 @@ impl Fixture {
                 Line::Event(Some((id, false))) => drop(live.remove(&id)),
                 Line::Event(None) => {
                     let line: Value = serde_json::from_slice(line).unwrap_or_default();
-                    let id = line["fact"]["fact_id"].as_str().filter(|_| line["op"] == "store");
+                    // Those of the daemon's own entities replace each other.
+                    let own = line["fact"]["entity"].as_str().is_some_and(|entity| entity.starts_with("__"));
+                    let id = line["fact"]["fact_id"].as_str().filter(|_| !own && line["op"] == "store");
                     live.extend(id.map(|id| (id.to_owned(), n)));
-                    if line["op"] == "delete" {
-                        live.remove(line["fact_id"].as_str().unwrap_or_default());
+                    let replaced = line["replaced_fact_ids"].as_array().into_iter().flatten();
+                    for gone in replaced.chain([&line["fact_id"]].into_iter().filter(|_| line["op"] == "delete")) {
+                        live.remove(gone.as_str().unwrap_or_default());
                     }
                 }
                 Line::Unreadable => told.unreadable += 1,

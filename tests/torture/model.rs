@@ -41,9 +41,13 @@ pub fn event(journal: &str, line: &[u8]) -> Option<Option<(String, bool)>> {
     }
 }
 
-/// Whether a text is JSON, to a reader that only passes over it.
-pub fn is_json(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+/// Why a text is no JSON, to a reader that only passes over it: whatever the numbers are, and however deep it is.
+pub fn json(text: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) if !error.to_string().starts_with("recursion limit") => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 fn read<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
@@ -296,7 +300,7 @@ pub fn line(journal: &str, line: &[u8]) -> Line {
             let known = op.is_none_or(|op| ops(journal).contains(&op));
             if known { Line::Unreadable } else { Line::Foreign }
         }
-        Err(error) if is_json(text.as_bytes()) || error.to_string().contains("recursion") => Line::Doubtful,
+        Err(_) if json(text.as_bytes()).is_ok() => Line::Doubtful,
         Err(_) => Line::Unreadable,
     }
 }
