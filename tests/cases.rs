@@ -461,6 +461,21 @@ fn what_was_exported_is_imported_as_it_was_and_once() {
 }
 
 #[test]
+fn an_import_of_which_every_line_is_refused_leaves_the_journal_as_it_is() {
+    let there = line("c_1", "deploy", 0.9, &[], 1);
+    let document: Value = serde_json::from_str(&there).unwrap();
+    // A torn tail, and a last record without its line end: either would get a line end by an append.
+    for tail in ["{\"op\":\"record\",\"ca", line("c_2", "test", 0.9, &[], 2).trim_end()] {
+        let before = format!("{there}{tail}");
+        let world = World::with(JOURNAL, &before).damaged();
+        let input = format!("{}\n", document["case"]);
+        let answer = world.run_with(&words("case import"), &input).ends(2);
+        assert!(answer.stderr.contains("refused.exists"), "{answer:?}");
+        assert_eq!(String::from_utf8(world.read(JOURNAL)).unwrap(), before);
+    }
+}
+
+#[test]
 fn a_long_import_is_written_in_pieces_and_synced_once_at_the_end() {
     let long = GOOD.replace("\"o\"", &format!("\"{}\"", "x".repeat(100_000)));
     let world = World::new();

@@ -251,7 +251,7 @@ pub fn session_line(id: &str, state: &str) -> String {
 /// A journal as it was before its only repair, put together from what the repair left and what it set aside. A journal
 /// that was not repaired is as it is.
 pub fn before_repair(world: &World, journal: &str) -> Vec<u8> {
-    let now = world.read(&format!("{journal}.jsonl"));
+    let now = world.read(cruxctl::store::journal(journal).unwrap().file);
     let folder = world.dir().join("cruxctl/quarantine");
     let names = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let mine = |name: &String| name.starts_with(&format!("{journal}-")) && name.ends_with(".manifest.jsonl");

@@ -14,15 +14,21 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the answer")]
 #![allow(missing_docs, unreachable_pub, dead_code, reason = "nobody outside reads a test binary")]
 
+mod bits;
 mod calls;
 mod faults;
+mod fixtures;
+mod given;
+mod journals;
 mod kills;
 mod machines;
 mod model;
+mod reader;
 mod state;
 #[path = "../support.rs"]
 mod support;
 mod tally;
+mod typed;
 mod verbs;
 
 use std::path::Path;
@@ -34,8 +40,14 @@ use tally::{Plan, Tally};
 type Part = (&'static str, fn(&Plan) -> Vec<Tally>);
 
 /// All of them, in the order of the table.
-const PARTS: &[Part] =
-    &[("calls", calls::run), ("kills", kills::run), ("model", model::run), ("machines", machines::run)];
+const PARTS: &[Part] = &[
+    ("calls", calls::run),
+    ("kills", kills::run),
+    ("model", model::run),
+    ("bits", bits::run),
+    ("fixtures", fixtures::run),
+    ("machines", machines::run),
+];
 
 fn main() {
     let plan = match Plan::of(std::env::args().skip(1)) {

@@ -210,7 +210,9 @@ fn write(context: &mut Context, args: &Import, batch: Batch, done: &mut Done, la
         taken.push((number, id));
     }
     all_or_none(args, done)?;
-    if let Some(lock) = lock {
+    // Where every line was refused there is nothing to make whole or durable: the journal stays as it is.
+    let nothing = lines.is_empty() && done.imported.is_empty();
+    if let Some(lock) = lock.filter(|_| !nothing) {
         let sync = context.sync;
         context.sync = sync && last;
         let appended = super::append(context, &lock, table, &lines);
