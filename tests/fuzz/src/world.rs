@@ -1,4 +1,4 @@
-//! A folder in memory, and the tool run in this process with its two streams caught.
+//! A folder in memory, and the tool run in this process with its three streams caught.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -97,6 +97,8 @@ static STILL: LazyLock<Still> = LazyLock::new(|| {
     for args in [&["journal", "check", "--no-sync"][..], &["case", "retrieve", "common", "--no-sync"]] {
         let _ = ask(&dir, args);
     }
+    let base = Table::open(&dir, &session::JOURNAL, false).expect("the journal can be read");
+    assert!(base.live.base().is_some(), "there is no index to damage");
     let kept = FILES.map(|name| (name, fs::read(place(&dir, name)).expect("it is kept")));
     let journals = [&session::JOURNAL, &case::JOURNAL].map(|journal| {
         let path = dir.journal(journal);
