@@ -59,6 +59,8 @@ enum Change {
     Set(u16, u8),
     Flip(u16, u8),
     Word(u16, u64),
+    /// A power of two.
+    Power(u16, u8),
     Insert(u16, [u8; 4]),
     Remove(u16, u8),
     Cut(u16),
@@ -232,17 +234,16 @@ fn cases() -> String {
 impl Change {
     fn make(&self, bytes: &mut Vec<u8>) {
         let len = bytes.len();
-        let place = |at: u16| usize::from(at) % len.max(1);
+        // Half of the places lie where the numbers are that others depend on.
+        let place = |at: u16| usize::from(if at % 2 == 0 { at } else { at >> 1 & 0xFF }) % len.max(1);
         match self {
             Change::All(all) => *bytes = all.clone(),
             Change::Append(more) => bytes.extend_from_slice(more),
             _ if bytes.is_empty() => {}
             Change::Set(at, byte) => bytes[place(*at)] = *byte,
             Change::Flip(at, bit) => bytes[place(*at)] ^= 1 << (bit % 8),
-            Change::Word(at, word) => {
-                let at = place(*at) & !7;
-                bytes.iter_mut().skip(at).zip(word.to_le_bytes()).for_each(|(own, byte)| *own = byte);
-            }
+            Change::Word(at, word) => set(bytes, place(*at) & !7, *word),
+            Change::Power(at, power) => set(bytes, place(*at) & !7, 1 << (power % 64)),
             Change::Insert(at, more) => drop(bytes.splice(place(*at)..place(*at), *more)),
             Change::Remove(at, count) => {
                 let at = place(*at);
@@ -256,6 +257,10 @@ impl Change {
             }
         }
     }
+}
+
+fn set(bytes: &mut [u8], at: usize, word: u64) {
+    bytes.iter_mut().skip(at).zip(word.to_le_bytes()).for_each(|(own, byte)| *own = byte);
 }
 
 /// Makes the checksums of a file right.

@@ -17,6 +17,9 @@ use libfuzzer_sys::fuzz_target;
 
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| world::folder("weld").join("journal.jsonl"));
 
+/// How many records may be inside each other.
+const LEVELS: usize = 3;
+
 /// One line.
 #[derive(Arbitrary, Debug)]
 struct Line {
@@ -66,26 +69,28 @@ enum Inside {
 
 impl Inside {
     /// As the characters of a string.
-    fn text(&self, journal: &Journal) -> String {
+    fn text(&self, journal: &Journal, levels: usize) -> String {
         match self {
+            // Each level doubles the backslashes.
+            Inside::Record(_) | Inside::Records(_) if levels == 0 => String::new(),
             Inside::Text(text) => text.clone(),
             Inside::Number(number) => number.to_string(),
-            Inside::Deep(levels) => "[".repeat(usize::from(levels % 9)),
-            Inside::Record(content) => content.record(journal),
-            Inside::Records(all) => all.iter().take(3).map(|one| one.record(journal)).collect::<Vec<_>>().join("\n"),
+            Inside::Deep(deep) => "[".repeat(usize::from(deep % 9)),
+            Inside::Record(content) => content.record(journal, levels - 1),
+            Inside::Records(all) => all.iter().take(3).map(|one| one.record(journal, levels - 1)).collect::<Vec<_>>().join("\n"),
         }
     }
 
     /// As any JSON value.
-    fn value(&self, journal: &Journal) -> String {
+    fn value(&self, journal: &Journal, levels: usize) -> String {
         match self {
-            Inside::Text(_) | Inside::Records(_) => quoted(&self.text(journal)),
+            Inside::Record(content) if levels > 0 => format!("[{},1]", content.record(journal, levels - 1)),
+            Inside::Text(_) | Inside::Record(_) | Inside::Records(_) => quoted(&self.text(journal, levels)),
             Inside::Number(number) => number.to_string(),
-            Inside::Deep(levels) => {
-                let levels = usize::from(levels % 9);
-                "{\"a\":[".repeat(levels) + "1" + &"]}".repeat(levels)
+            Inside::Deep(deep) => {
+                let deep = usize::from(deep % 9);
+                "{\"a\":[".repeat(deep) + "1" + &"]}".repeat(deep)
             }
-            Inside::Record(content) => format!("[{},1]", content.record(journal)),
         }
     }
 }
@@ -96,18 +101,18 @@ fn quoted(text: &str) -> String {
 
 impl Content {
     /// A whole record, without a line end.
-    fn record(&self, journal: &Journal) -> String {
-        let (id, text) = (quoted(&self.id), quoted(&self.text.text(journal)));
+    fn record(&self, journal: &Journal, levels: usize) -> String {
+        let (id, text) = (quoted(&self.id), quoted(&self.text.text(journal, levels)));
         let more = self.more.as_ref();
         let time = "\"2026-01-01T00:00:00Z\"";
         match journal.name {
             "sessions" => format!(
                 "{{\"op\":\"store\",\"session\":{{\"session_id\":{id},\"state\":{},\"updated_at\":{time},\
                  \"total_tokens\":1,\"archived\":false}}}}",
-                more.unwrap_or(&self.text).value(journal)
+                more.unwrap_or(&self.text).value(journal, levels)
             ),
             "cases" => {
-                let context = more.map_or(String::new(), |more| format!(",\"context\":{}", quoted(&more.text(journal))));
+                let context = more.map_or(String::new(), |more| format!(",\"context\":{}", quoted(&more.text(journal, levels))));
                 format!(
                     "{{\"op\":\"record\",\"case\":{{\"case_id\":{id},\"task\":{text}{context},\"action\":\"a\",\
                      \"outcome\":\"o\",\"success\":true,\"reward\":1.0,\"created_at\":{time}}}}}"
@@ -149,24 +154,24 @@ fn range(span: Span) -> Range<usize> {
 
 fuzz_target!(|line: Line| {
     let journal = journal(line.journal);
-    let mut text = line.first.as_ref().map(|first| first.record(journal)).unwrap_or_default().into_bytes();
+    let mut text = line.first.as_ref().map(|first| first.record(journal, LEVELS)).unwrap_or_default().into_bytes();
     let first = 0..text.len();
     match &line.between {
         Between::Weld => {}
         Between::Space(spaces) => text.extend(vec![b' '; usize::from(spaces % 4)]),
         Between::Head(content, cut) => {
-            let whole = content.record(journal).into_bytes();
+            let whole = content.record(journal, LEVELS).into_bytes();
             text.extend_from_slice(&whole[..1 + usize::from(*cut) % (whole.len() - 1)]);
         }
         Between::Nul(count) => text.extend(vec![0; 1 + usize::from(count % 9)]),
         Between::NulTail(count, content, cut) => {
             text.extend(vec![0; 1 + usize::from(count % 9)]);
-            let whole = content.record(journal).into_bytes();
+            let whole = content.record(journal, LEVELS).into_bytes();
             text.extend_from_slice(&whole[1 + usize::from(*cut) % (whole.len() - 1)..]);
         }
     }
     let from = text.len();
-    text.extend(line.last.record(journal).into_bytes());
+    text.extend(line.last.record(journal, LEVELS).into_bytes());
     let last = from..text.len();
     if text.len() > 1 << 16 {
         return;
@@ -205,7 +210,7 @@ fuzz_target!(|line: Line| {
 /// Whether a beginning of a session ends where a value of its state may come.
 fn in_state(head: &[u8]) -> bool {
     let id_ends = head.windows(9).position(|bytes| bytes == b",\"state\":");
-    let state_ends = |from: usize| head[from..].windows(15).any(|bytes| bytes == b",\"updated_at\":\"");
+    let state_ends = |from: usize| head[from..].windows(14).any(|bytes| bytes == b",\"updated_at\":");
     id_ends.is_some_and(|at| !state_ends(at)) && matches!(head.last(), Some(b':' | b'[' | b','))
 }
 
