@@ -23,7 +23,8 @@ const SECRET: &[u8] = b"golden-secret";
 const AGENT: &str = "alice";
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
-    let secret = |bytes: &[u8]| Secret::from_variable(Zeroizing::new(bytes.to_vec()), "s").expect("a secret").mac_key();
+    let secret =
+        |bytes: &[u8]| Secret::from_variable(Zeroizing::new(bytes.to_vec()), "s").expect("a secret").mac_key();
     let trusted = |agent: &str, seed| Trusted { agent: agent.to_owned(), key: PrivateKey::new(&seed).public() };
     let agents = vec![trusted("bob", [8; 32]), trusted(AGENT, [7; 32])];
     Keys { macs: vec![secret(b"another secret"), secret(SECRET)], agents, doubted: false }
@@ -122,7 +123,8 @@ fn vouched(text: &[u8]) -> Option<(Vec<u8>, &'static str)> {
     }
     match &*text("signature_alg")? {
         "blake3-mac-v1" => {
-            let fits = |secret: &[u8]| signature == blake3::keyed_hash(blake3::hash(secret).as_bytes(), &payload).as_bytes();
+            let fits =
+                |secret: &[u8]| signature == blake3::keyed_hash(blake3::hash(secret).as_bytes(), &payload).as_bytes();
             (fits(SECRET) || fits(b"another secret")).then_some((payload, ""))
         }
         "ed25519-v1" => {
@@ -132,7 +134,13 @@ fn vouched(text: &[u8]) -> Option<(Vec<u8>, &'static str)> {
                 let key: VerifyingKey = ed25519_dalek::SigningKey::from_bytes(&seed).verifying_key();
                 key.verify_strict(&message, &signature).is_ok()
             };
-            let agent = if signed([7; 32]) { AGENT } else if signed([8; 32]) { "bob" } else { return None };
+            let agent = if signed([7; 32]) {
+                AGENT
+            } else if signed([8; 32]) {
+                "bob"
+            } else {
+                return None;
+            };
             Some((payload, agent))
         }
         _ => None,
@@ -173,7 +181,8 @@ fn package(proven: &Proven, payload: &[u8], agent: &str, receiver: Option<&str>)
     assert_eq!(text("handoff_id"), own(&package.handoff_id));
     let state = value.get("session_state").map(|state| &payload[state.at.clone()]).filter(|state| *state != b"null");
     assert_eq!(state, package.session_state.map(str::as_bytes));
-    let facts = value.get("facts").map_or(0, |facts| if let json::What::List(all) = &facts.what { all.len() } else { 0 });
+    let facts =
+        value.get("facts").map_or(0, |facts| if let json::What::List(all) = &facts.what { all.len() } else { 0 });
     assert_eq!(facts, package.facts.len());
     assert!(package.private_facts() == 0 || receiver.is_some(), "private facts go to nobody");
     if let Some(at) = text("expires_at") {

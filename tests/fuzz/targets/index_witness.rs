@@ -292,7 +292,9 @@ fn sum(name: &str, bytes: &mut [u8]) {
         let end = count.checked_mul(72).and_then(|len| at.checked_add(len));
         if let Some(list) = end.and_then(|end| bytes.get(at..end)) {
             let sum = XxHash3_64::oneshot(list).to_le_bytes();
-            bytes[104..112].copy_from_slice(&sum);
+            if let Some(own) = bytes.get_mut(104..112) {
+                own.copy_from_slice(&sum);
+            }
         }
         sealed(bytes, 224);
     }

@@ -57,7 +57,11 @@ fuzz_target!(|data: &[u8]| {
     if journal.rule.last_wins() {
         // Each chunk has a buffer and a thread: a few of them show as much as many do.
         let size = (1 + u64::from(*chunk) * 3).max(text.len() as u64 / 12);
-        assert_eq!(together(journal, &file, text, size), (without_foreign(told), entries), "in chunks of {size} bytes");
+        assert_eq!(
+            together(journal, &file, text, size),
+            (without_foreign(told), entries),
+            "in chunks of {size} bytes"
+        );
     }
 });
 
@@ -83,7 +87,11 @@ fn alone(journal: &Journal, file: &File, text: &[u8]) -> (Vec<Told>, Vec<Span>, 
                 assert_eq!(terminated, slice(text, span).ends_with(b"\n"));
                 if simple {
                     let whole = Span { offset: span.offset, len: span.len - 1 };
-                    assert_eq!(told.last(), Some(&Told::Record(line, whole)), "a line is simple that is not one record");
+                    assert_eq!(
+                        told.last(),
+                        Some(&Told::Record(line, whole)),
+                        "a line is simple that is not one record"
+                    );
                 }
                 lines.push(span);
             }

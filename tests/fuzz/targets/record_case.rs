@@ -99,7 +99,16 @@ enum Taken {
 }
 
 const MEMBERS: [&str; 11] = [
-    "task", "action", "outcome", "context", "success", "reward", "tags", "source_receipt", "case_id", "created_at",
+    "task",
+    "action",
+    "outcome",
+    "context",
+    "success",
+    "reward",
+    "tags",
+    "source_receipt",
+    "case_id",
+    "created_at",
     "times_reused",
 ];
 
@@ -125,10 +134,14 @@ fn case(text: &[u8], import: bool) -> Taken {
         }
         let fits = |name: &str, fits: &dyn Fn(&Value) -> bool| value.get(name).is_none_or(fits);
         let right = fits("success", &|value| matches!(value.what, What::Word("true" | "false")))
-            && fits("reward", &|value| matches!(&value.what, What::Number(n) if n.parse::<f64>().is_ok_and(f64::is_finite)))
-            && fits("tags", &|value| {
-                matches!(&value.what, What::List(all) if all.iter().all(|tag| tag.text().is_some()))
-            });
+            && fits(
+                "reward",
+                &|value| matches!(&value.what, What::Number(n) if n.parse::<f64>().is_ok_and(f64::is_finite)),
+            )
+            && fits(
+                "tags",
+                &|value| matches!(&value.what, What::List(all) if all.iter().all(|tag| tag.text().is_some())),
+            );
         let given = |name: &str| value.get(name).and_then(Value::text);
         let (id, time) = (given("case_id"), given("created_at"));
         if !right || (!import && (id.is_some() || time.is_some())) {

@@ -77,7 +77,9 @@ impl Inside {
             Inside::Number(number) => number.to_string(),
             Inside::Deep(deep) => "[".repeat(usize::from(deep % 9)),
             Inside::Record(content) => content.record(journal, levels - 1),
-            Inside::Records(all) => all.iter().take(3).map(|one| one.record(journal, levels - 1)).collect::<Vec<_>>().join("\n"),
+            Inside::Records(all) => {
+                all.iter().take(3).map(|one| one.record(journal, levels - 1)).collect::<Vec<_>>().join("\n")
+            }
         }
     }
 
@@ -112,7 +114,8 @@ impl Content {
                 more.unwrap_or(&self.text).value(journal, levels)
             ),
             "cases" => {
-                let context = more.map_or(String::new(), |more| format!(",\"context\":{}", quoted(&more.text(journal, levels))));
+                let context = more
+                    .map_or(String::new(), |more| format!(",\"context\":{}", quoted(&more.text(journal, levels))));
                 format!(
                     "{{\"op\":\"record\",\"case\":{{\"case_id\":{id},\"task\":{text}{context},\"action\":\"a\",\
                      \"outcome\":\"o\",\"success\":true,\"reward\":1.0,\"created_at\":{time}}}}}"
