@@ -78,7 +78,7 @@ for state in "${states[@]}"; do
 done
 # What a line break keeps apart must not become one word.
 for text in '1\n2' '1\ne5' 'tr\nue' '-\n1' '[1\n.5]' '"a\nb"'; do
-  printf "$text" | put state '\x00'
+  printf -- "$text" | put state '\x00'
 done
 printf '\xfb' | put state '\x05'
 printf '[\xfb\xf9 1]' | put state '\x05'
