@@ -183,6 +183,26 @@ fn an_index_of_another_boot_or_with_any_byte_changed_answers_nothing_wrong() {
 }
 
 #[test]
+fn a_header_with_a_right_sum_and_numbers_that_cannot_be_answers_nothing_wrong() {
+    let world = long();
+    let first = get(&world, "s270").ends(0);
+    let good = fs::read(index_of(&world)).unwrap();
+    // Behind the anchor: lines, slots, used slots, and what is counted.
+    for number in (72..152).step_by(8) {
+        for wrong in [1 << 56, 1 << 59, 1 << 63, u64::MAX] {
+            let mut bytes = good.clone();
+            bytes[number..number + 8].copy_from_slice(&u64::to_le_bytes(wrong));
+            let sum = blake3::hash(&bytes[..4064]);
+            bytes[4064..4096].copy_from_slice(sum.as_bytes());
+            fs::write(index_of(&world), bytes).unwrap();
+            assert_eq!(get(&world, "s270").ends(0).stdout, first.stdout, "{number} {wrong}");
+            world.run_with(&["session", "put", "s270", "--dry-run"], "1").ends(0);
+            assert!(fs::read(index_of(&world)).unwrap() == good, "it is made anew: {number} {wrong}");
+        }
+    }
+}
+
+#[test]
 fn damage_is_told_by_every_reading_verb_with_and_without_an_index() {
     let world = long().damaged();
     let text = String::from_utf8(world.read("sessions.jsonl")).unwrap();

@@ -37,6 +37,8 @@ const SUMMED: usize = HEADER - 32;
 const NOTES: usize = 168;
 /// Numbers of the header.
 const WORDS: usize = 16;
+/// More than a journal can have of anything that is counted.
+const MOST: u64 = 1 << 56;
 const SLOT: usize = 32;
 const WIDE: usize = 64;
 /// How many slots are read at once: with a table that is half full, most searches end in the first read.
@@ -493,6 +495,12 @@ impl Header {
         })
     }
 
+    /// Whether its numbers can be: with none of them does a place or a sum leave 64 bits.
+    fn is_sound(&self) -> bool {
+        let counts = self.words().into_iter().skip(Anchor::WORDS);
+        self.slots.is_power_of_two() && self.used <= self.slots && counts.into_iter().all(|count| count < MOST)
+    }
+
     fn words(&self) -> [u64; WORDS] {
         let [dev, ino, end, seconds, nanos, tail] = self.anchor.words();
         [
@@ -550,7 +558,7 @@ impl Header {
             skips: number(15),
             first: serde_json::from_slice(&body[NOTES..]).ok()?,
         };
-        header.slots.is_power_of_two().then_some(header)
+        header.is_sound().then_some(header)
     }
 }
 
