@@ -79,6 +79,7 @@ fn main() {
             tallies.extend(own);
         }
     }
+    faults::sweep();
     let losses: Vec<String> = tallies.iter().flat_map(Tally::losses).collect();
     for loss in losses.iter().take(40) {
         println!("LOST: {loss}\n");
