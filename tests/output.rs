@@ -11,7 +11,7 @@ use cruxctl::handoff::keys::MAC;
 use cruxctl::handoff::signature::PrivateKey;
 use serde_json::{Map, Value, json};
 
-use crate::support::{Answer, World, session_line, words};
+use crate::support::{Answer, World, leaves, session_line, words};
 
 /// How a verb is run here: the command line, standard input, and the member that holds the ids of a row.
 const VERBS: &[(&str, &str, &str)] = &[
@@ -240,16 +240,7 @@ fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 
 #[test]
 fn every_verb_is_held_against_every_format() {
-    fn collect(command: &clap::Command, path: &str, leaves: &mut BTreeSet<String>) {
-        for verb in command.get_subcommands() {
-            collect(verb, format!("{path} {}", verb.get_name()).trim_start(), leaves);
-        }
-        if !command.has_subcommands() {
-            leaves.insert(path.to_owned());
-        }
-    }
-    let mut leaves = BTreeSet::new();
-    collect(&docs::tree(), "", &mut leaves);
+    let leaves = leaves();
     let listed: BTreeSet<String> = VERBS
         .iter()
         .map(|(line, ..)| path(line).join(" "))

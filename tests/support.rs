@@ -1,6 +1,6 @@
 //! The harness: a world with a data directory of its own, an environment with nothing in it, and a clock that stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -525,4 +525,19 @@ pub const WRITERS: [&[&str]; 7] = [
 /// A `store` line of a session that has expired, without its line end.
 pub fn expired_line(id: &str) -> String {
     session_line(id, "1").replace("\"archived\"", "\"expires_at\":\"2026-01-02T00:00:00Z\",\"archived\"")
+}
+
+/// Every verb, as it is typed.
+pub fn leaves() -> BTreeSet<String> {
+    fn collect(command: &clap::Command, path: &str, leaves: &mut BTreeSet<String>) {
+        for verb in command.get_subcommands() {
+            collect(verb, format!("{path} {}", verb.get_name()).trim_start(), leaves);
+        }
+        if !command.has_subcommands() {
+            leaves.insert(path.to_owned());
+        }
+    }
+    let mut leaves = BTreeSet::new();
+    collect(&cruxctl::cmd::docs::tree(), "", &mut leaves);
+    leaves
 }

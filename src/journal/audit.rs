@@ -219,9 +219,8 @@ pub fn read(
 
 /// Whether a replacement of ours has noted that it has put this file in the place of that one.
 fn follows(dir: &DataDir, journal: &Journal, opened: &Opened, before: Identity) -> bool {
-    let Some(file) = &opened.file else { return false };
-    let note = Continued::read(dir, journal).filter(|note| Identity::of(file).is_ok_and(|file| file == note.new));
-    note.is_some_and(|note| note.from.iter().any(|file| file.file == before))
+    let noted = opened.file.as_ref().map_or_else(Vec::new, |file| Continued::into(dir, journal, file));
+    noted.iter().any(|noted| noted.file == before)
 }
 
 /// Whether most of what the witness of another file knows lies in this one in the same place.

@@ -223,7 +223,7 @@ impl Continued {
     }
 
     /// What goes on in this file from others.
-    fn into(dir: &DataDir, journal: &Journal, file: &File) -> Vec<Before> {
+    pub(super) fn into(dir: &DataDir, journal: &Journal, file: &File) -> Vec<Before> {
         let note = Continued::read(dir, journal).filter(|note| Identity::of(file).is_ok_and(|file| file == note.new));
         note.map_or_else(Vec::new, |note| note.from)
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::faults::{self, Fault};
 use crate::state::{self, State};
 use crate::support::{Answer, World};
-use crate::tally::{Plan, Tally, spread};
+use crate::tally::{self, Plan, Tally, spread};
 use crate::verbs::{self, Case, Half};
 
 /// What happens, to which calls, and as what it is counted.
@@ -139,9 +139,7 @@ fn each_call(way: &Way, calls: impl Iterator<Item = u32>, untouched: &Untouched,
             Ok(()) if happened.is_none() => return,
             Ok(()) => tally.count(&end, 1),
             Err(panic) => {
-                let words = panic.downcast_ref::<String>().cloned();
-                let words = words.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                tally.lost(format!("{}: {}", story(&happened), words.unwrap_or_default()));
+                tally.lost(format!("{}: {}", story(&happened), tally::words(&*panic)));
                 if happened.is_none() {
                     return;
                 }

@@ -89,7 +89,8 @@ impl Tally {
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+/// What a panic has said.
+pub fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Every verb as it is typed, held against the tree of all verbs.
 
-use std::collections::BTreeSet;
+use crate::support::leaves;
 
 use crate::given::Who;
 use crate::tally::Tally;
@@ -172,17 +172,7 @@ impl Verb {
 
 /// Tells of verbs that nobody has listed here.
 pub fn hold(tally: &Tally) {
-    fn collect(command: &clap::Command, path: &str, leaves: &mut BTreeSet<String>) {
-        for verb in command.get_subcommands() {
-            collect(verb, format!("{path} {}", verb.get_name()).trim_start(), leaves);
-        }
-        if !command.has_subcommands() {
-            leaves.insert(path.to_owned());
-        }
-    }
-    let mut leaves = BTreeSet::new();
-    collect(&cruxctl::cmd::docs::tree(), "", &mut leaves);
-    for leaf in leaves {
+    for leaf in leaves() {
         let listed = |verb: &Verb| format!("{} ", verb.line).starts_with(&format!("{leaf} "));
         if !VERBS.iter().any(listed) {
             tally.lost(format!("cruxctl {leaf} is never tried"));
