@@ -183,6 +183,54 @@ fn an_index_of_another_boot_or_with_any_byte_changed_answers_nothing_wrong() {
 }
 
 #[test]
+fn a_slot_that_lies_elsewhere_or_is_zero_answers_nothing_wrong() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    let right = everything(&world);
+    let whole = fs::read(index_of(&world)).unwrap();
+    let is_used = |at: &usize| whole[at + 28] & 1 == 1;
+    let slots: Vec<usize> = (4096..whole.len()).step_by(32).collect();
+    let (used, free): (Vec<usize>, Vec<usize>) = slots.iter().partition(|at| is_used(at));
+    assert_eq!((used.len(), slots.len()), (300, 1024));
+    for n in (0..used.len()).step_by(20) {
+        let mut copied = whole.clone();
+        copied.copy_within(used[n]..used[n] + 32, free[n]);
+        let mut freed = whole.clone();
+        freed.copy_within(free[n]..free[n] + 32, used[n]);
+        let mut zeroed = whole.clone();
+        zeroed[used[n]..used[n] + 32].fill(0);
+        for harmed in [copied, freed, zeroed] {
+            fs::write(index_of(&world), &harmed).unwrap();
+            assert_eq!(everything(&world), right, "slot {n}");
+            for id in ["s0", "s150", "s299"] {
+                fs::write(index_of(&world), &harmed).unwrap();
+                get(&world, id).ends(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_that_counts_other_slots_than_there_are_answers_nothing_wrong() {
+    let world = long();
+    get(&world, "s1").ends(0);
+    let (right, good) = (everything(&world), fs::read(index_of(&world)).unwrap());
+    // How many are used, and how many live.
+    for number in [88, 128] {
+        let mut bytes = good.clone();
+        assert_eq!(bytes[number..number + 8], u64::to_le_bytes(300));
+        bytes[number] -= 1;
+        let sum = blake3::hash(&bytes[..4064]);
+        bytes[4064..4096].copy_from_slice(sum.as_bytes());
+        fs::write(index_of(&world), bytes).unwrap();
+        assert_eq!(everything(&world), right);
+        assert!(!index_of(&world).exists(), "it was believed: {number}");
+        get(&world, "s1").ends(0);
+        assert!(fs::read(index_of(&world)).unwrap() == good, "it is made anew: {number}");
+    }
+}
+
+#[test]
 fn a_header_with_a_right_sum_and_numbers_that_cannot_be_answers_nothing_wrong() {
     let world = long();
     let first = get(&world, "s270").ends(0);

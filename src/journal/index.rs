@@ -9,14 +9,17 @@
 //! a newer record, never a wrong one. What counts records looks at the header again ([`Index::is_still`]).
 //!
 //! A header of 4 KiB, then slots of 32 bytes: key, offset, length, and a word with the state and a check of the rest; of
-//! 64 bytes where the journal's rule keeps words of its own. A free slot is all zero, and ends the search.
+//! 64 bytes where the journal's rule keeps words of its own. A free slot ends the search. The check of a slot, free or
+//! not, covers where it lies and in how large a table: a slot that came from elsewhere, and zeros, are damage.
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 
 use super::Journal;
 use super::anchor::Anchor;
@@ -27,7 +30,7 @@ use super::lock::Lock;
 use super::replay::{Opened, Seen};
 use super::scan::Stretch;
 
-const MAGIC: &[u8; 8] = b"CRUXIX05";
+const MAGIC: &[u8; 8] = b"CRUXIX06";
 /// Stands in the place of the magic while slots are changed. Where a process was killed then, it stays.
 const CHANGING: &[u8; 8] = b"CRUXIX--";
 const HEADER: usize = 4096;
@@ -164,8 +167,9 @@ impl Index {
             let part = &mut bytes[..size * usize::try_from(here).unwrap_or(SLOTS_AT_ONCE)];
             self.file.read_exact_at(part, self.wide.place_of(at))?;
             for (n, slot) in part.chunks_exact(size).enumerate() {
-                if done(Slot::from_bytes(slot)?) {
-                    return Ok(Some(at + n as u64));
+                let home = Home { at: at + n as u64, slots };
+                if done(Slot::from_bytes(slot, home)?) {
+                    return Ok(Some(home.at));
                 }
             }
             walked += here;
@@ -174,19 +178,28 @@ impl Index {
         Ok(None)
     }
 
-    /// Hands out every row.
+    /// Hands out every row. An error where slots are damaged, or where there are others than the header counts.
     pub fn each_row(&self, take: &mut dyn FnMut(IdKey, Row)) -> io::Result<()> {
+        let (slots, size) = (self.header.slots, self.wide.size());
         let mut block = vec![0; 1 << 18];
-        let (mut at, end) = (HEADER as u64, self.wide.place_of(self.header.slots));
-        while at < end {
-            let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(block.len());
-            self.file.read_exact_at(&mut block[..want], at)?;
-            for slot in block[..want].chunks_exact(self.wide.size()) {
-                if let Some(Slot { key, row: Some(row) }) = Slot::from_bytes(slot)? {
+        let (mut at, mut used, mut live) = (0, 0, 0);
+        while at < slots {
+            let here = (slots - at).min((block.len() / size) as u64);
+            let part = &mut block[..size * slot_count(here)];
+            self.file.read_exact_at(part, self.wide.place_of(at))?;
+            for slot in part.chunks_exact(size) {
+                let found = Slot::from_bytes(slot, Home { at, slots })?;
+                at += 1;
+                used += u64::from(found.is_some());
+                if let Some(Slot { key, row: Some(row) }) = found {
+                    live += u64::from(row.live);
                     take(IdKey::from_words(key), row);
                 }
             }
-            at += want as u64;
+        }
+        // Where a writer is at it, slots run ahead of the header.
+        if (used, live) != (self.header.used, self.header.live) && self.is_still() {
+            return Err(io::Error::other("the index has other slots than it counts"));
         }
         Ok(())
     }
@@ -229,7 +242,8 @@ impl Index {
         let Some(at) = place else { return Err(io::Error::other("the table is full")) };
         self.header.used += u64::from(fresh);
         let slot = Slot { key: key.words(), row };
-        self.file.write_all_at(&slot.to_bytes()[..self.wide.size()], self.wide.place_of(at))
+        let bytes = Slot::to_bytes(Some(&slot), Home { at, slots: self.header.slots });
+        self.file.write_all_at(&bytes[..self.wide.size()], self.wide.place_of(at))
     }
 
     /// What the validated part of the journal has, in numbers.
@@ -351,12 +365,15 @@ fn table(journal: &Journal, live: &Live, copy: &File) -> io::Result<(u64, u64)> 
     for from in (0..=slots).step_by(usize::try_from(segment).unwrap_or(usize::MAX)) {
         let again = from == slots;
         let from = from & (slots - 1);
-        let mut bytes = if again { std::mem::take(&mut first) } else { vec![0; size * slot_count(segment)] };
+        let mut bytes = if again { std::mem::take(&mut first) } else { free(wide, from..from + segment, slots) };
         let mut next = Vec::new();
         let mut place = |key: IdKey, row: Row, home: u64| {
-            let free = bytes.chunks_exact_mut(size).skip(slot_count(home)).find(|slot| slot[28..32] == [0; 4]);
-            match free {
-                Some(slot) => slot.copy_from_slice(&Slot { key: key.words(), row: Some(row) }.to_bytes()[..size]),
+            let mut rest = bytes.chunks_exact_mut(size).skip(slot_count(home)).zip(from + home..);
+            match rest.find(|(slot, _)| Slot::is_free(slot)) {
+                Some((bytes, at)) => {
+                    let slot = Slot { key: key.words(), row: Some(row) };
+                    bytes.copy_from_slice(&Slot::to_bytes(Some(&slot), Home { at, slots })[..size]);
+                }
                 None => next.push((key, row)),
             }
         };
@@ -382,6 +399,16 @@ fn table(journal: &Journal, live: &Live, copy: &File) -> io::Result<(u64, u64)> 
     }
     // Half of the slots are free: a row always finds one.
     if over.is_empty() { Ok((slots, used)) } else { Err(io::Error::other("the table is full")) }
+}
+
+/// The bytes of free slots of a table.
+fn free(wide: Wide, range: Range<u64>, slots: u64) -> Vec<u8> {
+    let size = wide.size();
+    let mut bytes = vec![0; size * slot_count(range.end - range.start)];
+    for (slot, at) in bytes.chunks_exact_mut(size).zip(range) {
+        slot.copy_from_slice(&Slot::to_bytes(None, Home { at, slots })[..size]);
+    }
+    bytes
 }
 
 fn slot_count(slots: u64) -> usize {
@@ -415,6 +442,13 @@ impl Wide {
     }
 }
 
+/// Where a slot lies: which one it is, of how many.
+#[derive(Clone, Copy)]
+struct Home {
+    at: u64,
+    slots: u64,
+}
+
 /// A slot that is in use.
 struct Slot {
     key: [u64; 2],
@@ -424,48 +458,50 @@ struct Slot {
 
 impl Slot {
     /// Reads a slot; `None` where it was never used.
-    fn from_bytes(bytes: &[u8]) -> io::Result<Option<Slot>> {
-        if bytes.iter().all(|byte| *byte == 0) {
-            return Ok(None);
-        }
+    fn from_bytes(bytes: &[u8], home: Home) -> io::Result<Option<Slot>> {
         let state = half(bytes, 28) & 0xFF;
         let row = Row {
             place: Place::of(Span { offset: word(bytes, 16), len: u64::from(half(bytes, 24)) }),
             live: state & LIVE != 0,
             mark: state & MARK != 0,
             beside: state & BESIDE != 0,
-            more: [word(bytes, 32), word(bytes, 40), word(bytes, 48)],
+            more: std::array::from_fn(|n| word(bytes, SLOT + 8 * n)),
         };
-        let slot = Slot { key: [word(bytes, 0), word(bytes, 8)], row: (state & GONE == 0).then_some(row) };
+        let used = Slot { key: [word(bytes, 0), word(bytes, 8)], row: (state & GONE == 0).then_some(row) };
+        let slot = (!Slot::is_free(bytes)).then_some(used);
         // A slot whose bytes were changed by anything but us must not hide an id.
-        if slot.to_bytes()[..bytes.len()] != *bytes {
+        if Slot::to_bytes(slot.as_ref(), home)[..bytes.len()] != *bytes {
             return Err(io::Error::other("a slot of the index is damaged"));
         }
-        Ok(Some(slot))
+        Ok(slot)
     }
 
-    fn to_bytes(&self) -> [u8; WIDE] {
-        let row = self.row.unwrap_or_default();
-        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
-        let (live, mark, beside) = (flag(row.live, LIVE), flag(row.mark, MARK), flag(row.beside, BESIDE));
-        let state = USED | live | mark | beside | flag(self.row.is_none(), GONE);
-        let span = row.place.span();
-        let [a, b, c] = row.more;
-        let mut bytes = [0; WIDE];
-        let words = [self.key[0], self.key[1], span.offset, span.len];
-        for (n, word) in words.iter().enumerate() {
-            bytes[n * 8..][..8].copy_from_slice(&word.to_le_bytes());
-        }
+    fn is_free(bytes: &[u8]) -> bool {
+        half(bytes, 28) & USED == 0
+    }
+
+    /// The bytes of a slot, or of a free one, in its place.
+    fn to_bytes(slot: Option<&Slot>, home: Home) -> [u8; WIDE] {
+        let key = slot.map(|slot| slot.key).unwrap_or_default();
+        let row = slot.and_then(|slot| slot.row).unwrap_or_default();
+        let flags = [
+            (slot.is_some(), USED),
+            (row.live, LIVE),
+            (row.mark, MARK),
+            (row.beside, BESIDE),
+            (slot.is_some_and(|slot| slot.row.is_none()), GONE),
+        ];
+        let state: u32 = flags.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum();
         // A place keeps lengths in 32 bits.
-        let mixed = words
-            .into_iter()
-            .chain([u64::from(state), a, b, c])
-            .fold(0u64, |sum, word| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
-        let [.., x, y, z] = mixed.to_le_bytes();
-        bytes[28..32].copy_from_slice(&[state.to_le_bytes()[0], x, y, z]);
-        for (n, word) in row.more.iter().enumerate() {
-            bytes[SLOT + n * 8..][..8].copy_from_slice(&word.to_le_bytes());
+        let Span { offset, len } = row.place.span();
+        let [a, b, c] = row.more;
+        let words = [key[0], key[1], offset, len | u64::from(state) << 32, a, b, c];
+        let mut bytes = [0; WIDE];
+        for (part, word) in bytes.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_le_bytes());
         }
+        let sum = XxHash3_64::oneshot_with_seed(home.at ^ home.slots.rotate_left(32), &bytes);
+        bytes[29..32].copy_from_slice(&sum.to_le_bytes()[..3]);
         bytes
     }
 }
