@@ -1175,6 +1175,27 @@ fn a_possible_record_at_the_torn_end_can_be_taken() {
 }
 
 #[test]
+fn a_possible_record_in_array_form_is_shown_and_can_be_taken() {
+    let cut = until(&session_line("outer", "{}"), "state\":");
+    let [object, delete] = ["[ \"store\", {", "[\"delete\",\"a\"]"];
+    let store = record("sessions", "b").replacen("{\"op\":\"store\",\"session\":{", object, 1);
+    let store = format!("{}]", store.strip_suffix('}').unwrap());
+    let journal = made("sessions").good("a").text(format!("{cut}{store}\n")).text(format!("{cut}{delete}\n"));
+    let world = journal.world();
+    let (_, findings) = documents(&world);
+    let shown: Vec<&str> = findings.iter().filter_map(possible).collect();
+    assert!(
+        matches!(shown[..], [one, two] if one.starts_with("store b ") && two.starts_with("delete a ")),
+        "{shown:?}"
+    );
+    world.run(&["journal", "repair", "sessions", "--take", "2", "--apply"]).ends(0);
+    assert_eq!(world.session_ids(), ["a", "b"]);
+    let world = journal.world();
+    world.run(&["journal", "repair", "sessions", "--take", "2", "--take", "3", "--apply"]).ends(0);
+    assert_eq!(world.session_ids(), ["b"]);
+}
+
+#[test]
 fn repair_takes_nothing_where_nothing_is_to_take() {
     let journal = doubtful();
     let world = journal.world();

@@ -258,10 +258,11 @@ fn stands_alone(text: &[u8], end: usize) -> bool {
 fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec<(Range<usize>, String)> {
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
     let mut budget = (text.len() - from).saturating_mul(SEARCHES);
-    for tag in memchr::memmem::find_iter(&text[from..], b"\"op\"") {
-        let before = text[from..from + tag].trim_ascii_end();
-        let inside = found.last().is_some_and(|(range, _)| from + tag < range.end);
-        if before.last() != Some(&b'{') || inside {
+    for quote in memchr::memchr_iter(b'"', &text[from..]) {
+        let inside = found.last().is_some_and(|(range, _)| from + quote < range.end);
+        let Some(bracket) = bracket_of(shape, &text[from + quote + 1..]).filter(|_| !inside) else { continue };
+        let before = text[from..from + quote].trim_ascii_end();
+        if before.last() != Some(&bracket) {
             continue;
         }
         let place = from + before.len() - 1;
@@ -285,6 +286,16 @@ fn possible(shape: &Shape, text: &[u8], from: usize, utf8: &mut Utf8<'_>) -> Vec
         }
     }
     found
+}
+
+/// The bracket that stands in front of a first string, if the string may be how an event begins: `op` in an object, the
+/// name of an op in an array.
+fn bracket_of(shape: &Shape, string: &[u8]) -> Option<u8> {
+    let is = |name: &str| string.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'"'));
+    if is("op") {
+        return Some(b'{');
+    }
+    shape.ops.iter().any(|op| is(op.name)).then_some(b'[')
 }
 
 /// The id of what an event is about; `None` where it is about several.
