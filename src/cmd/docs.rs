@@ -258,6 +258,9 @@ const SEVERITIES: &[&str] = &[
 pub const BESIDE: &[&str] = &[
     "A running daemon reads its journals only when it starts. What is appended here it sees at its next start; until \
      then its own next write of the same session wins.",
+    "It writes a record and its line end one after the other. What is written here between the two stands on one line \
+     with it: both are read here, journal check names the line, and the daemon drops it at its next start, unless journal \
+     repair has put it right by then.",
     "It takes no lock. Sessions and cases may be appended beside it. Stop it before facts are written, for it drops what \
      it did not load when it compacts its journal of facts, and before journal repair --apply and journal compact: what \
      it appends meanwhile is carried over, but what it holds in memory is its own.",
