@@ -140,6 +140,16 @@ codes! {
     NoRecord = No, "no.record";
     /// no trusted key of that id or agent
     NoKey = No, "no.key";
+    /// no durable session of that id or key, or one that was deleted
+    NoSessionNotFound = No, "no.session_not_found";
+    /// no input of that id
+    NoSessionInput = No, "no.session_input";
+    /// no such work, or none that can be claimed now
+    NoSessionWork = No, "no.session_work";
+    /// no subscription of that id
+    NoSessionSubscription = No, "no.session_subscription";
+    /// no result of that input yet
+    NoSessionResultPending = No, "no.session_result_pending";
     /// the command line is wrong
     UsageArguments = Usage, "usage.arguments";
     /// the input is not one JSON value
@@ -150,6 +160,8 @@ codes! {
     UsageId = Usage, "usage.id";
     /// a key of another kind than is wanted, or no key at all
     UsageKey = Usage, "usage.key";
+    /// an input that is no JSON, too deep, too large, or has too many values
+    UsageSessionInputInvalid = Usage, "usage.session_input_invalid";
     /// a journal has damage; what is readable was used
     DamagedJournal = Damaged, "damaged.journal";
     /// under --for-daemon: the daemon would lose a record or stumble
@@ -206,6 +218,28 @@ codes! {
     RefusedOpen = Refused, "refused.open";
     /// the key belongs to another agent
     RefusedKey = Refused, "refused.key";
+    /// the key belongs to a session of another target
+    RefusedSessionIdentityConflict = Refused, "refused.session_identity_conflict";
+    /// the key belongs to a session that was deleted
+    RefusedSessionTombstoned = Refused, "refused.session_tombstoned";
+    /// the session takes nothing any more: it is closing, closed or killed
+    RefusedSessionClosed = Refused, "refused.session_closed";
+    /// the session was deleted
+    RefusedSessionDeleted = Refused, "refused.session_deleted";
+    /// only a session that is closed or killed can be deleted
+    RefusedSessionNotClosed = Refused, "refused.session_not_closed";
+    /// a session that is closing or blocked cannot be forked
+    RefusedSessionLifecycle = Refused, "refused.session_lifecycle";
+    /// somebody else has the work by now, or its lease or session has ended
+    RefusedSessionFenced = Refused, "refused.session_fenced";
+    /// the work of that input is blocked
+    RefusedSessionResultBlocked = Refused, "refused.session_result_blocked";
+    /// the work of that input has failed
+    RefusedSessionResultFailed = Refused, "refused.session_result_failed";
+    /// the session was killed before that input was finished
+    RefusedSessionResultDropped = Refused, "refused.session_result_dropped";
+    /// the result of that input was erased
+    RefusedSessionResultErased = Refused, "refused.session_result_erased";
     /// another process holds the lock
     BusyLock = Busy, "busy.lock";
     /// the journal kept changing under the operation

@@ -6,6 +6,7 @@ pub mod case;
 pub mod complete;
 pub mod docs;
 pub mod doctor;
+pub mod durable;
 pub mod examples;
 pub mod fact;
 pub mod handoff;
@@ -96,6 +97,8 @@ pub enum Noun {
     Fact(fact::FactArgs),
     /// What one agent hands over to another: mint, verify, accept
     Handoff(handoff::HandoffArgs),
+    /// Conversations under a key: a queue of inputs each, workers, and results
+    Durable(durable::DurableArgs),
     /// The journals themselves: check, repair, show, picture, compact, export
     Journal(journal::JournalArgs),
     /// Look at the data directory: where and whose it is, what is in it, what to do next
@@ -140,6 +143,10 @@ fn parse_noun(argv: &[OsString]) -> Option<Cli> {
         "handoff" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
             Some(Cli { noun: Noun::Handoff(args), global })
+        }
+        "durable" => {
+            let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
+            Some(Cli { noun: Noun::Durable(args), global })
         }
         "journal" => {
             let OneNoun { args, global } = OneNoun::try_parse_from(words).ok()?;
@@ -457,6 +464,7 @@ fn dispatch(context: &mut Context, noun: Noun) -> anyhow::Result<()> {
         Noun::Case(args) => Ok(case::run(context, args)?),
         Noun::Fact(args) => Ok(fact::run(context, args)?),
         Noun::Handoff(args) => Ok(handoff::run(context, args)?),
+        Noun::Durable(args) => Ok(durable::run(context, args)?),
         Noun::Journal(args) => Ok(journal::run(context, args)?),
         Noun::Doctor => Ok(doctor::run(context)?),
         Noun::Completions(args) => docs::completions(context, &args),

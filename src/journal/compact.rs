@@ -4,6 +4,8 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
+
 use super::Journal;
 use super::audit::{self, Verdict};
 use super::files::DataDir;
@@ -65,6 +67,8 @@ pub struct Left<'a> {
     pub erased: &'a mut u64,
     /// Records that forbid erasing any: their ids.
     pub holds: &'a mut Vec<String>,
+    /// What was finished before this moment may lose what it was about, where the journal has such a thing.
+    pub erase_before: Option<DateTime<Utc>>,
 }
 
 /// Refuses to compact a journal that is not what it was when it was validated: what is missing could not be told from
@@ -92,22 +96,33 @@ fn vouched_for(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<()> 
     Err(Error::new(Code::RefusedDamage, message).hint(hint))
 }
 
-/// What a compaction would do. A damaged journal is refused: repair first.
-pub fn plan(dir: &DataDir, opened: &Opened, journal: &Journal) -> Result<Compaction> {
+/// What a compaction would do. A damaged journal is refused: repair first. `erase_before`: see [`Left::erase_before`].
+pub fn plan(
+    dir: &DataDir,
+    opened: &Opened,
+    journal: &Journal,
+    erase_before: Option<DateTime<Utc>>,
+) -> Result<Compaction> {
     vouched_for(dir, opened, journal)?;
-    walk(opened, journal, &mut |_, _| Ok(()))
+    walk(opened, journal, erase_before, &mut |_, _| Ok(()))
 }
 
 /// Carries a compaction out behind the lock.
-pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result<Compaction> {
+pub fn apply(
+    dir: &DataDir,
+    journal: &Journal,
+    lock: &Lock,
+    tag: &str,
+    erase_before: Option<DateTime<Utc>>,
+) -> Result<Compaction> {
     let opened = replay::open_locked(dir, journal, lock)?;
     replace::remove_leftovers(&opened.path, lock)?;
-    let mut compaction = plan(dir, &opened, journal)?;
+    let mut compaction = plan(dir, &opened, journal, erase_before)?;
     let Some(old) = opened.file.as_ref().filter(|_| compaction.changes) else {
         return Ok(compaction);
     };
     let mut copy = Replacement::begin(dir, journal, old, opened.len, tag)?;
-    walk(&opened, journal, &mut |place, piece| {
+    walk(&opened, journal, erase_before, &mut |place, piece| {
         copy.at(place);
         match piece {
             Piece::Kept(span) => copy.copy(span)?,
@@ -123,11 +138,16 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
 /// What a compaction would leave of a journal in which no damage was found, from what its records add up to. `unread`:
 /// where the records lie that are read here and not by the daemon.
 pub fn measure(opened: &Opened, journal: &Journal, live: Live, unread: &HashSet<u64>) -> Result<Compaction> {
-    left(opened, journal, live, unread, &mut |_, _| Ok(()))
+    left(opened, journal, (live, None), unread, &mut |_, _| Ok(()))
 }
 
 /// Hands out what is left, in order.
-fn walk(opened: &Opened, journal: &Journal, keep: &mut Leave<'_>) -> Result<Compaction> {
+fn walk(
+    opened: &Opened,
+    journal: &Journal,
+    erase_before: Option<DateTime<Utc>>,
+    keep: &mut Leave<'_>,
+) -> Result<Compaction> {
     let mut live = Live::new(journal);
     // Offsets of records that are read here and not by the daemon.
     let mut unread: HashSet<u64> = HashSet::new();
@@ -153,14 +173,14 @@ fn walk(opened: &Opened, journal: &Journal, keep: &mut Leave<'_>) -> Result<Comp
         let hint = format!("cruxctl journal repair {}", journal.name);
         return Err(Error::new(Code::RefusedDamage, message).hint(hint));
     }
-    left(opened, journal, live, &unread, keep)
+    left(opened, journal, (live, erase_before), &unread, keep)
 }
 
 /// Hands out what is left of a journal that was replayed, in order.
 fn left(
     opened: &Opened,
     journal: &Journal,
-    mut live: Live,
+    (mut live, erase_before): (Live, Option<DateTime<Utc>>),
     unread: &HashSet<u64>,
     keep: &mut Leave<'_>,
 ) -> Result<Compaction> {
@@ -204,7 +224,12 @@ fn left(
         Some(rewrite) => {
             let (mut erased, mut holds) = (0, Vec::new());
             each_left(opened, journal, &mut compaction, &mut keep, &mut |record, keep| {
-                rewrite(&mut live, opened, record, &mut Left { keep, erased: &mut erased, holds: &mut holds })
+                rewrite(
+                    &mut live,
+                    opened,
+                    record,
+                    &mut Left { keep, erased: &mut erased, holds: &mut holds, erase_before },
+                )
             })?;
             held(opened, journal, erased, &holds)?;
         }

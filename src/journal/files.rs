@@ -384,6 +384,11 @@ pub fn open_kept(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
     }
 }
 
+/// Removes a file that nothing depends on: where it cannot be removed, it stays.
+pub fn remove_kept(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
 /// Whether a file's last line lacks its line end.
 pub fn ends_open(file: &File, path: &Path) -> Result<bool> {
     let len = metadata(file, path)?.len();

@@ -134,6 +134,11 @@ impl Printer {
         self.settings.format.unwrap_or(if self.out_terminal { Format::Table } else { Format::Plain })
     }
 
+    /// The format of this answer where none was asked for.
+    pub fn prefer(&mut self, format: Format) {
+        self.settings.format.get_or_insert(format);
+    }
+
     /// Whether exact bytes are wanted where a verb can give them: in a pipe, unless a format was named.
     #[must_use]
     pub fn wants_raw(&self) -> bool {

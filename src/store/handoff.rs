@@ -7,7 +7,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::time_text;
+use super::stamped;
 use crate::journal::Journal;
 use crate::journal::live::Rule;
 use crate::journal::read::{self, Reading};
@@ -112,20 +112,11 @@ pub struct Entry {
     /// How many times it was accepted, this one included.
     pub times: u64,
     /// When loading began.
-    #[serde(serialize_with = "stamp")]
+    #[serde(with = "stamped")]
     pub begun_at: DateTime<Utc>,
     /// When all of it was on disk.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_stamp")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "stamped::maybe")]
     pub accepted_at: Option<DateTime<Utc>>,
-}
-
-fn stamp<S: serde::Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&time_text(*at))
-}
-
-#[expect(clippy::ref_option, reason = "serde hands out references")]
-fn maybe_stamp<S: serde::Serializer>(at: &Option<DateTime<Utc>>, to: S) -> Result<S::Ok, S::Error> {
-    at.map(time_text).serialize(to)
 }
 
 impl Entry {

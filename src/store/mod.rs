@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod diff;
+pub mod durable;
 pub mod event;
 pub mod fact;
 pub mod handoff;
@@ -9,6 +10,7 @@ pub mod observation;
 pub mod reuse;
 pub mod scope;
 pub mod session;
+pub mod stamped;
 pub mod trust;
 
 use std::borrow::Cow;
@@ -22,8 +24,15 @@ use crate::journal::read::{self, Reading};
 use crate::journal::shape::{self, Daemon, Event, Members};
 
 /// Every journal, in the order in which verbs name them: the daemon's, then our own.
-pub const JOURNALS: [&Journal; 6] =
-    [&session::JOURNAL, &case::JOURNAL, &fact::JOURNAL, &reuse::JOURNAL, &handoff::JOURNAL, &trust::JOURNAL];
+pub const JOURNALS: [&Journal; 7] = [
+    &session::JOURNAL,
+    &case::JOURNAL,
+    &fact::JOURNAL,
+    &reuse::JOURNAL,
+    &handoff::JOURNAL,
+    &trust::JOURNAL,
+    &durable::JOURNAL,
+];
 
 /// A journal by its name on the command line.
 #[must_use]

@@ -3,14 +3,14 @@
 use clap::Args;
 
 use super::{Name, tell_carried_over};
-use crate::cmd::Context;
 use crate::cmd::handoff::ledger;
+use crate::cmd::{Context, moment};
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::journal::lock::Lock;
 use crate::journal::{Journal, compact, replay};
 use crate::render::{Group, Value};
-use crate::store::{fact, session};
+use crate::store::{durable, fact, session};
 
 /// Arguments of `journal compact`.
 #[derive(Args, Debug)]
@@ -18,6 +18,9 @@ pub struct Compact {
     /// Which journal
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journal: Name,
+    /// Of durable sessions, erase as well what was sent and what came of it, where that was finished longer ago than this
+    #[arg(long, value_name = "TIME")]
+    pub retain: Option<String>,
     /// Say what would be dropped and drop nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -41,17 +44,22 @@ pub(super) fn is_guarded(journal: &Journal) -> bool {
 pub fn run(context: &mut Context, args: &Compact) -> Result<()> {
     let journal = args.journal.journal();
     let guarded = is_guarded(journal);
+    if args.retain.is_some() && journal.name != durable::JOURNAL.name {
+        let message = format!("--retain is for the journal durable: {} keeps what is live", journal.file);
+        return Err(Error::new(Code::UsageArguments, message));
+    }
+    let erase_before = args.retain.as_deref().map(|text| moment(text, context.env.now())).transpose()?;
     let done = if args.dry_run || !context.has_dir()? {
         if guarded {
             ledger::none_open(context, None)?;
         }
-        compact::plan(&context.dir, &replay::open(&context.dir, journal)?, journal)?
+        compact::plan(&context.dir, &replay::open(&context.dir, journal)?, journal, erase_before)?
     } else {
         let lock = Lock::take(&context.dir, context.lock_timeout)?;
         if guarded {
             ledger::none_open(context, Some(&lock))?;
         }
-        compact::apply(&context.dir, journal, &lock, &env::random_tag()?)?
+        compact::apply(&context.dir, journal, &lock, &env::random_tag()?, erase_before)?
     };
     let cells = [
         Value::text(journal.name),

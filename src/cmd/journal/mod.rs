@@ -19,7 +19,7 @@ use super::Context;
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::journal::witness;
-use crate::store::{JOURNALS, case, fact, handoff, reuse, session, trust};
+use crate::store::{JOURNALS, case, durable, fact, handoff, reuse, session, trust};
 
 /// Arguments of `cruxctl journal`.
 #[derive(Args, Debug)]
@@ -130,6 +130,9 @@ pub enum Name {
     /// Whose signatures are trusted
     #[value(alias = "trust.jsonl")]
     Trust,
+    /// Conversations under a key
+    #[value(alias = "durable.jsonl")]
+    Durable,
 }
 
 impl Name {
@@ -143,6 +146,7 @@ impl Name {
             Name::Reuse => &reuse::JOURNAL,
             Name::Handoffs => &handoff::JOURNAL,
             Name::Trust => &trust::JOURNAL,
+            Name::Durable => &durable::JOURNAL,
         }
     }
 }

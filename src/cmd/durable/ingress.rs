@@ -1,0 +1,211 @@
+//! `cruxctl durable send` and `send-many`: inputs go in, in order, and are on disk.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::value::RawValue;
+
+use super::{Which, find, for_change, read_at};
+use crate::cmd::{Context, input, plural};
+use crate::error::{Code, Error, Result};
+use crate::journal::append::LONGEST_RECORD;
+use crate::journal::json::Squeeze;
+use crate::journal::table::Table;
+use crate::render::{Group, Value};
+use crate::store::durable::{Input, Session, Source, identity, limits, rules};
+
+/// Arguments of `durable send`.
+#[derive(Args, Debug)]
+pub struct Send {
+    /// Which session.
+    #[command(flatten)]
+    pub which: Which,
+    /// Read the input from this file instead of standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Accept it once: whoever sends with the same key again gets what was accepted then
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `durable send-many`.
+#[derive(Args, Debug)]
+pub struct SendMany {
+    /// Which session.
+    #[command(flatten)]
+    pub which: Which,
+    /// Read the inputs from this file instead of standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Accept each once: the first line gets this key with `/1` behind it, the second with `/2`
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What is said of each input.
+pub const ACCEPTED: &[Group] = &[Group {
+    name: "inputs",
+    one: "input",
+    columns: &["id", "cursor", "accepted_at", "deduplicated", "dry_run"],
+    shown: &["cursor", "id"],
+    blocks: false,
+}];
+
+/// How much is read where one input is expected: white space between tokens may make it longer than it counts.
+const MOST_READ: u64 = 16 * limits::BYTES;
+
+/// An input that came in, and by what its sender knows it again.
+pub(super) struct Sent {
+    pub payload: Box<RawValue>,
+    pub idempotency_key: Option<String>,
+}
+
+/// Runs `durable send`.
+pub fn send(context: &mut Context, args: &Send) -> Result<()> {
+    let hint =
+        "pipe it in: echo '{\"order\":42}' | cruxctl durable send --session ID, or name a file: --file INPUT.json";
+    let payload = one_input(args.file.as_deref(), "the input", hint)?;
+    let sent = Sent { payload, idempotency_key: args.idempotency_key.clone() };
+    accept(context, &args.which, vec![sent], args.dry_run, "cruxctl.durable.send.v1")
+}
+
+/// Reads one input.
+pub(super) fn one_input(file: Option<&std::path::Path>, what: &str, hint: &str) -> Result<Box<RawValue>> {
+    let (text, name) = input::bytes(file, MOST_READ, &format!("{what} is"), hint)?;
+    let Some(text) = text else {
+        let message = format!("{name} has more than {MOST_READ} bytes; an input has {} at most", limits::BYTES);
+        return Err(Error::new(Code::UsageSessionInputInvalid, message));
+    };
+    payload(&text, &name)
+}
+
+/// What is kept of an input: its tokens.
+pub(super) fn payload(text: &[u8], name: &str) -> Result<Box<RawValue>> {
+    let mut line = Vec::with_capacity(text.len());
+    Squeeze::default().squeeze(text, &mut line);
+    limits::check(&line, name)?;
+    let invalid = |error: &dyn std::fmt::Display| {
+        Error::new(Code::UsageSessionInputInvalid, format!("{name} is not one JSON value: {error}"))
+    };
+    let line = String::from_utf8(line).map_err(|error| invalid(&error))?;
+    RawValue::from_string(line).map_err(|error| invalid(&error))
+}
+
+/// Runs `durable send-many`.
+pub fn send_many(context: &mut Context, args: &SendMany) -> Result<()> {
+    let hint = "cruxctl durable send-many --session ID --file INPUTS.jsonl";
+    let (text, name) = input::bytes(args.file.as_deref(), LONGEST_RECORD, "the inputs are", hint)?;
+    let Some(text) = text else { return Err(too_many(&name)) };
+    let mut sent = Vec::new();
+    for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let payload = payload(line, &format!("line {number} of {name}"))
+            .map_err(|error| error.after(true, "none of the lines was accepted"))?;
+        let idempotency_key = args.idempotency_key.as_ref().map(|key| format!("{key}/{number}"));
+        sent.push(Sent { payload, idempotency_key });
+    }
+    accept(context, &args.which, sent, args.dry_run, "cruxctl.durable.send-many.v1")
+}
+
+fn too_many(name: &str) -> Error {
+    let message = format!(
+        "{name} has more than {LONGEST_RECORD} bytes, and all of it is one record or none; nothing was accepted"
+    );
+    Error::new(Code::RefusedTooLarge, message).hint("send it in parts: split -C 32m INPUTS.jsonl")
+}
+
+/// An input as it is told: where it came in, and whether it was there already.
+struct Told {
+    id: String,
+    cursor: u64,
+    accepted_at: chrono::DateTime<chrono::Utc>,
+    deduplicated: bool,
+}
+
+/// Accepts inputs, all of them or none.
+fn accept(context: &mut Context, which: &Which, sent: Vec<Sent>, dry_run: bool, schema: &'static str) -> Result<()> {
+    let (lock, mut table) = for_change(context, dry_run)?;
+    let mut session = find(&mut table, which)?;
+    session.takes_ingress()?;
+    let now = context.env.now();
+    let mut told: Vec<Told> = Vec::with_capacity(sent.len());
+    let mut new: Vec<Input> = Vec::new();
+    let mut here: HashMap<String, usize> = HashMap::new();
+    for Sent { payload, idempotency_key } in sent {
+        let before = match &idempotency_key {
+            Some(key) => match here.get(key) {
+                Some(at) => Some((told[*at].id.clone(), told[*at].cursor, told[*at].accepted_at)),
+                None => sent_before(&mut table, &session, key)?.map(|i| (i.input_id, i.cursor, i.accepted_at)),
+            },
+            None => None,
+        };
+        if let Some((id, cursor, accepted_at)) = before {
+            told.push(Told { id, cursor, accepted_at, deduplicated: true });
+            continue;
+        }
+        let cursor = session.accepted + 1 + new.len() as u64;
+        let input_id = identity::input(&session.session_id, cursor);
+        if let Some(key) = &idempotency_key {
+            here.insert(key.clone(), told.len());
+        }
+        told.push(Told { id: input_id.clone(), cursor, accepted_at: now, deduplicated: false });
+        new.push(Input {
+            input_id,
+            cursor,
+            source: Source::Send,
+            accepted_at: now,
+            idempotency_key,
+            signal_id: None,
+            occurrence: None,
+            subscription_id: None,
+            payload: Some(payload),
+        });
+    }
+    let mut lines = Vec::new();
+    let again: Vec<String> = told.iter().filter(|told| told.deduplicated).map(|told| told.id.clone()).collect();
+    if !again.is_empty() {
+        session.repeat(again.len() as u64, now);
+        lines.push(session.repeat_line(&again));
+    }
+    if !new.is_empty() {
+        session.accept(new.len() as u64, now)?;
+        lines.push(session.accept_line(&new));
+    }
+    if let Some(lock) = lock.filter(|_| !lines.is_empty()) {
+        context.append(&lock, table, &lines)?;
+    }
+    let done = !dry_run && !new.is_empty();
+    tell(context, schema, &told, dry_run)
+        .map_err(|error| error.after(done, &format!("{} accepted", plural(new.len() as u64, "input"))))
+}
+
+/// The input that came with an idempotency key before.
+fn sent_before(table: &mut Table, session: &Session, key: &str) -> Result<Option<Input>> {
+    let mut place = |table: &mut Table| rules::sent_before(&mut table.live, &session.session_id, key);
+    let Some(found) = place(table) else { return super::checked(table).map(|()| None) };
+    read_at(table, found, Input::read, &mut place).map(Some)
+}
+
+fn tell(context: &mut Context, schema: &'static str, told: &[Told], dry_run: bool) -> Result<()> {
+    context.printer.begin(schema, ACCEPTED)?;
+    for Told { id, cursor, accepted_at, deduplicated } in told {
+        let cells = [
+            Value::text(&**id),
+            Value::text(cursor.to_string()),
+            Value::Time(*accepted_at),
+            Value::Flag(*deduplicated),
+            Value::Flag(dry_run),
+        ];
+        context.printer.row(0, &[id], &cells)?;
+    }
+    context.printer.end()
+}
