@@ -106,6 +106,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, tag: &str) -> Result
     let Some(old) = opened.file.as_ref().filter(|_| compaction.changes) else {
         return Ok(compaction);
     };
+    witness::settle(dir, journal, &opened, lock);
     let mut copy = Replacement::begin(dir, journal, old, opened.len, tag)?;
     walk(&opened, journal, &mut |place, piece| {
         copy.at(place);
