@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::support::{World, session_line, words};
+use crate::support::{World, session_line, strace_is_waived, words};
 
 const JOURNAL: &str = "sessions.jsonl";
 const CASES: &str = "cases.jsonl";
@@ -858,4 +858,70 @@ fn a_compaction_that_was_killed_before_its_witness_was_made_has_lost_nothing() {
     world.write("sessions.jsonl", text.replace("\"session_id\":\"b\"", "\"session_id\":\"c\""));
     assert_eq!(world.check(&["sessions"]).0, 3);
     world.check(&["sessions", "--accept"]);
+}
+
+#[test]
+fn an_append_to_it_that_was_cut_short_anywhere_is_no_damage() {
+    let world = World::new();
+    world.put("a", "1");
+    let witness = "cruxctl/index/sessions.witness";
+    let before = world.read(witness).len();
+    world.put("b", "2");
+    world.run(&["session", "delete", "a"]).ends(0);
+    let whole = world.read(witness);
+    for len in before..=whole.len() {
+        world.write(witness, &whole[..len]);
+        world.run(&["journal", "compact", "sessions", "--dry-run"]).ends(0);
+        let report = world.run(&["journal", "check", "sessions", "--dry-run", "--json"]).ends(0).json();
+        assert_eq!(report["journals"][0]["witness"], "intact", "{len}: {report}");
+    }
+}
+
+#[test]
+fn it_is_on_disk_and_up_to_date_before_another_file_takes_the_journals_place() {
+    if strace_is_waived() {
+        return;
+    }
+    for args in [&["journal", "compact", "sessions"][..], &["journal", "repair", "sessions", "--apply"]] {
+        let world = World::new();
+        ["a", "b"].map(|id| world.put(id, "1"));
+        world.run(&["session", "delete", "a"]).ends(0);
+        let witness = "cruxctl/index/sessions.witness";
+        let (known, whole) = (world.read(witness).len() - 100, world.read(witness));
+        // A reboot has taken the end of it.
+        world.write(witness, &whole[..known]);
+        world.append("sessions.jsonl", "torn\n");
+        if args[1] == "compact" {
+            world.run(&["journal", "repair", "sessions", "--apply"]).ends(0);
+            world.run(&["session", "delete", "b"]).ends(0);
+            world.write(witness, &world.read(witness)[..known]);
+        }
+        let options = ["-e", "trace=fdatasync,rename,renameat,renameat2,pwrite64"];
+        let traced = world.traced(&options, args, "");
+        assert_eq!(traced.answer.status, 0, "{traced:?}");
+        let first = |name: &str, text: &str| *traced.places(name, text).first().unwrap_or(&usize::MAX);
+        let replaced = first("rename", "/sessions.jsonl\"");
+        let (grown, synced) = (first("pwrite64", "sessions.witness>"), first("fdatasync", "sessions.witness>"));
+        assert!(grown < synced && synced < replaced && replaced < usize::MAX, "{:?}", traced.calls);
+    }
+}
+
+#[test]
+fn whether_a_journal_is_still_there_that_cannot_be_told_is_not_called_another_one() {
+    if strace_is_waived() {
+        return;
+    }
+    let world = World::new();
+    world.put("a", "1");
+    let mut seen = 0;
+    for at in 1..80 {
+        let inject = format!("inject=statx,fstat,newfstatat:error=EIO:when={at}");
+        let traced = world.traced(&["-e", &inject], &["journal", "check", "sessions", "--accept"], "");
+        if !traced.injected().is_some_and(|call| call.contains("sessions.jsonl")) {
+            continue;
+        }
+        seen += 1;
+        assert!(matches!(traced.answer.status, 0 | 7), "{:?}: {:?}", traced.injected(), traced.answer);
+    }
+    assert!(seen > 2, "{seen}");
 }

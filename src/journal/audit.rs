@@ -750,8 +750,9 @@ impl Outcome {
         entries.settle()?;
         if accept {
             // The file that was read must still be the journal.
-            let now = files::open_read(&dir.journal(journal))?;
-            if !entries.is_of(now.as_ref()) {
+            let path = dir.journal(journal);
+            let now = files::open_read(&path)?;
+            if !entries.is_of(now.as_ref()).map_err(|e| Error::io("look at", &path, &e))? {
                 let message = format!("{} was replaced while it was read; run the command again", journal.file);
                 return Err(Error::new(Code::BusyChanging, message));
             }

@@ -121,6 +121,7 @@ pub fn apply(
     let Some(old) = opened.file.as_ref().filter(|_| compaction.changes) else {
         return Ok(compaction);
     };
+    witness::settle(dir, journal, &opened, lock);
     let mut copy = Replacement::begin(dir, journal, old, opened.len, tag)?;
     walk(&opened, journal, erase_before, &mut |place, piece| {
         copy.at(place);

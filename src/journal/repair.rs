@@ -316,6 +316,7 @@ pub fn apply(dir: &DataDir, journal: &Journal, lock: &Lock, options: &Options, n
         return Ok(Repaired { plan: planned, ..Repaired::default() });
     };
     let (verdict, _) = audit::verdict(dir, journal, &opened)?;
+    witness::settle(dir, journal, &opened, lock);
     let mut quarantine = Quarantine::begin(dir, journal, &naming.made_at, &naming.stamp, &naming.tag)?;
     let manifest = quarantine.manifest_path.clone();
     let mut copy = Replacement::begin(dir, journal, old, opened.len, &naming.tag)?;

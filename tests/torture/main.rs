@@ -5,6 +5,7 @@
 //! cargo test --test torture -- --long           all of it: about an hour
 //!     --only NAME     one part alone; may be given more than once
 //!     --seed N        other random choices
+//!     --life N        of the random lives of --only model this one alone, told step by step
 //! ```
 //!
 //! At its end stands a table: what was tried, how often, how it ended, what was lost. A story of each loss is told above

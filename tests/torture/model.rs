@@ -24,11 +24,13 @@ type Maps = BTreeMap<&'static str, BTreeMap<String, Value>>;
 /// Does all of it.
 pub fn run(plan: &Plan) -> Vec<Tally> {
     let tally = Tally::new("random operations, faults and reboots against plain maps");
-    let lives: Vec<u64> = (0..if plan.long { 1_500 } else { 40 }).collect();
+    let lives = plan.life.map_or(0..if plan.long { 1_500 } else { 40 }, |life| life..life + 1);
+    let lives: Vec<u64> = lives.collect();
     spread(&lives, |life| {
-        let story = || format!("--only model --seed {} (life {life})", plan.seed);
+        let story = || format!("--only model --seed {} --life {life}", plan.seed);
         tally.try_it(story, || {
-            Life::new(Dice::new(plan.seed << 32 | *life), life % 2 == 1).run(&tally);
+            let tells = plan.life.is_some();
+            Life { tells, ..Life::new(Dice::new(plan.seed << 32 | *life), life % 2 == 1) }.run(&tally);
             "directories proved".to_owned()
         });
     });
@@ -45,6 +47,8 @@ struct Life {
     synced: BTreeMap<u64, u64>,
     /// Whether a reboot may leave NUL bytes where something was never synced; else it is only cut.
     zeros: bool,
+    /// Whether each step is told.
+    tells: bool,
     /// Journals whose names are not on disk yet: each with another name of the file that it was before.
     replaced: BTreeMap<PathBuf, PathBuf>,
 }
@@ -64,7 +68,7 @@ impl Life {
             fs::write(world.beside(&format!("envelope{n}")), answer.ends(0).stdout).unwrap();
         }
         let maps = observed(&world);
-        Life { world, dice, maps, seed: 0, synced: BTreeMap::new(), zeros, replaced: BTreeMap::new() }
+        Life { world, dice, maps, seed: 0, synced: BTreeMap::new(), zeros, tells: false, replaced: BTreeMap::new() }
     }
 
     fn run(mut self, tally: &Tally) {
@@ -135,6 +139,9 @@ impl Life {
             None => (faults::run(faults::seeded(&self.world, &args, self.seed), input.as_bytes()), None),
         };
         let story = format!("{args:?} with {fault:?} (at {happened:?}): {answer:?}");
+        if self.tells {
+            eprintln!("{}: {story}", self.seed);
+        }
         let now = observed(&self.world);
         let after = self.after(&args, &input, &answer, &now);
         let (old, new) = (now == self.maps, after.as_ref().is_none_or(|after| now == *after));
@@ -235,6 +242,14 @@ impl Life {
 
     /// The machine goes down and comes up again.
     fn reboot(&mut self) {
+        let lens = |life: &Life| {
+            let journals = journals(&life.world).into_iter().map(|(path, bytes)| (path, bytes.len() as u64, 0));
+            journals
+                .chain(life.kept_now())
+                .map(|(path, len, _)| (path.file_name().unwrap().to_owned(), len))
+                .collect::<Vec<_>>()
+        };
+        let before = lens(self);
         let boot = format!("{:08x}-0000-4000-8000-{:012x}\n", self.dice.below(1 << 32), self.dice.below(1 << 48));
         fs::write(self.world.beside("boot"), boot).unwrap();
         // A name that was not yet on disk is the old one again.
@@ -275,6 +290,9 @@ impl Life {
                 }
                 _ => {}
             }
+        }
+        if self.tells {
+            eprintln!("reboot: {:?}\n     -> {:?}", before, lens(self));
         }
         // What was never acknowledged may have gone with it.
         self.maps = observed(&self.world);

@@ -14,18 +14,21 @@ pub struct Plan {
     pub long: bool,
     /// What random choices are made of.
     pub seed: u64,
+    /// Of random lives this one alone, told step by step.
+    pub life: Option<u64>,
     only: Vec<String>,
 }
 
 impl Plan {
     /// The plan of these arguments; why there is none.
     pub fn of(mut args: impl Iterator<Item = String>) -> Result<Plan, String> {
-        let mut plan = Plan { long: false, seed: 1, only: Vec::new() };
+        let mut plan = Plan { long: false, seed: 1, life: None, only: Vec::new() };
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(format!("{arg} needs a value"));
             match arg.as_str() {
                 "--long" => plan.long = true,
                 "--seed" => plan.seed = value()?.parse().map_err(|_| "--seed needs a number".to_owned())?,
+                "--life" => plan.life = Some(value()?.parse().map_err(|_| "--life needs a number".to_owned())?),
                 "--only" => plan.only.push(value()?),
                 // Cargo's own.
                 "--nocapture" | "--quiet" => {}

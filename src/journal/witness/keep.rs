@@ -86,16 +86,14 @@ impl Builder {
     }
 
     /// Whether it is about the journal that is there now, as far as that goes.
-    #[must_use]
-    pub fn is_of(&self, now: Option<&File>) -> bool {
-        match (&self.file, now) {
+    pub fn is_of(&self, now: Option<&File>) -> io::Result<bool> {
+        Ok(match (&self.file, now) {
             (None, None) => true,
             (Some(then), Some(now)) => {
-                let long_enough = now.metadata().is_ok_and(|data| data.len() >= self.head.to);
-                long_enough && Identity::of(then).ok() == Identity::of(now).ok()
+                now.metadata()?.len() >= self.head.to && Identity::of(then)? == Identity::of(now)?
             }
             _ => false,
-        }
+        })
     }
 
     /// Takes the next entries.
@@ -239,10 +237,27 @@ impl Builder {
 /// read in passing. Where it speaks against the journal it stays as it is. `synced`: all of the journal is on disk.
 pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, synced: bool) {
     // Nothing depends on it: a witness that is behind is still right.
-    let _ = try_catch_up(dir, journal, opened, lock, synced);
+    let _ = try_catch_up(dir, journal, opened, lock, (synced, BEHIND));
 }
 
-fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, synced: bool) -> Result<()> {
+/// Brings the witness of a journal that is about to be replaced up to date, and on disk. Were it behind after a crash, it
+/// would miss in the new file what was deleted since.
+pub fn settle(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
+    // A replacement that cannot be vouched for is better than none: the disk may be full.
+    let _ = try_catch_up(dir, journal, opened, lock, (false, u64::MAX));
+    if let Found::Witness(witness) = open_as(dir, journal, false) {
+        let _ = witness.file.sync_data();
+    }
+}
+
+/// `most`: how far it may be behind to be brought up to date.
+fn try_catch_up(
+    dir: &DataDir,
+    journal: &Journal,
+    opened: &Opened,
+    lock: &Lock,
+    (synced, most): (bool, u64),
+) -> Result<()> {
     let failed = |e: io::Error| Error::io("write", &path(dir, journal), &e);
     if !opened.is_there() {
         return Ok(());
@@ -262,10 +277,10 @@ fn try_catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, 
             }
             (end, Some(witness))
         }
-        Found::Nothing if opened.len <= BEHIND => (End::default(), None),
+        Found::Nothing if opened.len <= most.min(BEHIND) => (End::default(), None),
         Found::Nothing | Found::Unreadable(_) => return Ok(()),
     };
-    if opened.len <= end.to || opened.len - end.to > BEHIND {
+    if opened.len <= end.to || opened.len - end.to > most {
         return Ok(());
     }
     let mut builder = Builder::new(dir, journal, opened, (end.to, end.lines));

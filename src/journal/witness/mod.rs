@@ -35,7 +35,7 @@ use super::replay::Opened;
 use crate::error::{Code, Error};
 use entry::Decoder;
 pub use entry::{About, Encoder, Entry, LineHash, each};
-pub use keep::{Builder, begin_anew, catch_up, remove, set_aside};
+pub use keep::{Builder, begin_anew, catch_up, remove, set_aside, settle};
 
 const MAGIC: &[u8; 8] = b"CRUXWT01";
 const HEADER: usize = 64;
@@ -313,8 +313,8 @@ impl Witness {
             let lines = each(entries, head.from, head.lines, &mut |_| ()).1;
             end = End { to: head.to, lines, tail: head.tail, len: at + whole as u64, damaged: false };
         }
-        // An append that was cut short does not end as a block ends.
-        if end.len < self.len {
+        // An append that was cut short does not end as a block ends; its first bytes alone do, and are shorter than any.
+        if self.len - end.len >= block_len(0) as u64 {
             let last = window.exact(self.len - 4, 4)?;
             end.damaged = last.is_none_or(|last| half(last, 0) == BLOCK_MARK);
         }
