@@ -12,6 +12,7 @@ mod crash;
 mod damage;
 mod docs;
 mod doctor;
+mod durable;
 mod envelopes;
 mod errors;
 mod facts;

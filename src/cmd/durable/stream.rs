@@ -72,16 +72,18 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
     context.printer.prefer(Format::Jsonl);
     let mut table = context.table(&JOURNAL, true)?;
     let found = find(&mut table, &args.which)?;
-    let whole = Stretch::whole(table.opened.len);
+    let session_id = &*found.session_id;
+    // It is read along beside the table, in which inputs are looked up.
+    let mut opened = replay::open(&context.dir, &JOURNAL)?;
     let mut retained = Retained { from: 1, to: 0 };
-    each(&table.opened, whole, &found.session_id, &mut |_, events| {
+    each(&opened, Stretch::whole(opened.len), session_id, &mut |events| {
         if let (Some(first), Some(last)) = (events.first(), events.last()) {
             if first.cursor != retained.to + 1 {
                 retained.from = first.cursor;
             }
             retained.to = last.cursor;
         }
-        Ok(true)
+        Ok(())
     })?;
     let wanted = match &args.after {
         None => None,
@@ -99,43 +101,40 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
     }
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut last = wanted.unwrap_or(retained.from - 1);
-    let mut stretch = whole;
+    let (mut stretch, mut ended) = (Stretch::whole(opened.len), false);
     loop {
-        let opened = &table.opened;
-        let (mut ended, mut found_more) = (false, Vec::new());
-        // Events are told a line at a time: a batch of inputs is one.
-        each(opened, stretch, &found.session_id, &mut |session, events| {
-            found_more.extend(events.iter().filter(|event| event.cursor > last).cloned());
-            let _ = session;
-            Ok(true)
-        })?;
-        for event in found_more {
-            if left == 0 || context.printer.gone() {
-                break;
+        each(&opened, stretch, session_id, &mut |events| {
+            for event in events {
+                if event.cursor <= last {
+                    continue;
+                }
+                if left == 0 || context.printer.gone() {
+                    break;
+                }
+                (left, last) = (left - 1, event.cursor);
+                ended |= matches!(event.what, What::Status(State::Closed | State::Killed | State::Deleted));
+                tell(context, &mut table, session_id, &event)?;
             }
-            last = event.cursor;
-            left -= 1;
-            ended |= matches!(event.what, What::Status(State::Closed | State::Killed | State::Deleted));
-            tell(context, &mut table, &found.session_id, &event)?;
-        }
+            Ok(())
+        })?;
         if !args.follow || left == 0 || ended || context.printer.gone() {
             break;
         }
         context.printer.pause()?;
-        if !wait_for_change(context, &table.opened, None) {
+        if !wait_for_change(context, &opened, None) {
             break;
         }
-        let before = table.opened.len;
-        let opened = replay::open(&context.dir, &JOURNAL)?;
-        let same = table.opened.is_there() && opened.len >= before;
-        stretch = Stretch { from: if same { before } else { 0 }, ..Stretch::whole(opened.len) };
+        let now = replay::open(&context.dir, &JOURNAL)?;
+        // In a journal that was compacted, cursors say what is new.
+        stretch = now.grown_from(&opened)?.unwrap_or(Stretch::whole(now.len));
+        opened = now;
         table = Table::open(&context.dir, &JOURNAL, false)?;
     }
     context.printer.end()
 }
 
-/// What takes the events of a line, with the session as it is from there on; `false` ends the reading.
-type Take<'t> = dyn FnMut(&Session, &[Event]) -> Result<bool> + 't;
+/// What takes the events of a line.
+type Take<'t> = dyn FnMut(Vec<Event>) -> Result<()> + 't;
 
 /// Hands out the events of a session that lie in a stretch of the journal.
 fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>) -> Result<()> {
@@ -145,10 +144,7 @@ fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>
             return Ok(());
         }
         let session = record.event.members.raw("session").and_then(Session::read);
-        if let Some(session) = session {
-            take(&session, &events::of(record.event, &session))?;
-        }
-        Ok(())
+        session.map_or(Ok(()), |session| take(events::of(record.event, &session)))
     })?;
     Ok(())
 }

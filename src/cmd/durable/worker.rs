@@ -25,7 +25,8 @@ use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result, plain};
 use crate::journal::lock::Lock;
-use crate::journal::table::Table;
+use crate::journal::replay::{self, Opened};
+use crate::journal::table::{Table, rewritten};
 use crate::render::{Group, Value};
 use crate::store::durable::rules::{self, Known};
 use crate::store::durable::{Claimable, JOURNAL, Session, Work as Activation, identity};
@@ -79,6 +80,12 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// The longest wait before a command is tried again.
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// How often it is looked whether the work of a command that runs was taken away.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// How long a command has to end by itself once it was told to.
+const GRACE: Duration = Duration::from_secs(8);
 
 /// How many bytes of a result are read at once.
 const BLOCK: usize = 1 << 16;
@@ -195,7 +202,7 @@ const NAP: Duration = Duration::from_millis(200);
 
 /// Waits until something has changed, or a moment has come.
 fn wait(context: &mut Context, at: Option<DateTime<Utc>>, stop: &AtomicUsize) -> Result<()> {
-    let opened = crate::journal::replay::open_at_once(&context.dir, &JOURNAL)?;
+    let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
     let left = at.map(|at| (at - Utc::now()).to_std().unwrap_or_default());
     let until = Instant::now() + left.unwrap_or(NAP).min(NAP);
     while stop.load(Ordering::Relaxed) == 0 {
@@ -210,7 +217,9 @@ fn wait(context: &mut Context, at: Option<DateTime<Utc>>, stop: &AtomicUsize) ->
 /// Claims what has waited longest.
 fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
     // Without the lock first: nobody is kept waiting where there is nothing.
-    let table = Table::open(&context.dir, &JOURNAL, true)?;
+    let mut table = Table::open(&context.dir, &JOURNAL, true)?;
+    // A long journal is not read whole each time.
+    table.keep();
     let (found, later) = candidates(context, table, args)?;
     if found.is_empty() {
         return Ok(later.map_or(Next::Nothing, Next::Later));
@@ -265,13 +274,13 @@ fn candidates(context: &mut Context, mut table: Table, args: &Work) -> Result<(V
             continue;
         }
         let Some(session) = Session::read(&table.opened.read(known.place)?) else {
-            return Err(crate::journal::table::rewritten(&JOURNAL));
+            return Err(rewritten(&JOURNAL));
         };
         if args.target.as_ref().is_some_and(|target| *target != session.target_id) {
             continue;
         }
+        // What another worker has is its own affair.
         if !is_free(context, &session, now) {
-            later = Some(later.map_or(known.due, |at| at.min(known.due)));
             continue;
         }
         let first = identity::input(&session.session_id, session.processed + 1);
@@ -288,12 +297,18 @@ fn candidates(context: &mut Context, mut table: Table, args: &Work) -> Result<(V
 fn one(context: &mut Context, args: &Work, claimed: Session, stop: &Arc<AtomicUsize>) -> Result<()> {
     let Some(work) = claimed.work.clone() else { return Ok(()) };
     // What was prepared is not done again.
-    let end = if work.prepared { None } else { Some(execute(context, args, &claimed, &work, stop)?) };
+    let (end, failure) = match work.prepared {
+        true => (None, None),
+        false => match execute(context, args, &claimed, &work, stop) {
+            Ok(end) => (Some(end), None),
+            // It is not the inputs' fault: somebody else goes on with them.
+            Err(error) => (Some(End::Stopped), Some(error)),
+        },
+    };
     let (lock, mut table) = context.locked(&JOURNAL)?;
     whole(&table)?;
     let now = context.env.now();
-    let mut session =
-        session(&mut table, &claimed.session_id)?.ok_or_else(|| crate::journal::table::rewritten(&JOURNAL))?;
+    let mut session = session(&mut table, &claimed.session_id)?.ok_or_else(|| rewritten(&JOURNAL))?;
     let held = session.held(&work.work_id, work.fence, now).map(|_| ());
     let (line, outcome, reason) = match (held, end) {
         (Err(error), _) => (Vec::new(), "lost", Some(error.message)),
@@ -331,7 +346,8 @@ fn one(context: &mut Context, args: &Work, claimed: Session, stop: &Arc<AtomicUs
         Value::Count(work.failures + 1),
         Value::maybe(reason),
     ];
-    context.printer.row(0, &[&work.work_id], &cells)
+    context.printer.row(0, &[&work.work_id], &cells)?;
+    failure.map_or(Ok(()), Err)
 }
 
 /// Runs the command with the inputs of work; says what it has come to.
@@ -354,13 +370,10 @@ fn execute(
         text.push(b'\n');
     }
     let most = input::most_state_bytes(None)?;
-    let mut child = match spawn(args, session, work) {
-        Ok(child) => child,
-        Err(error) => {
-            let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            return Ok(End::Blocked(format!("cannot run {name}: {}", plain(&error))));
-        }
-    };
+    let mut child = spawn(args, session, work).map_err(|error| {
+        let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Error::from_io(&format!("cannot run {name}"), &error)
+    })?;
     let feeder = child.stdin.take().map(|mut stdin| {
         thread::spawn(move || {
             // A command need not read all of it, or any.
@@ -368,20 +381,26 @@ fn execute(
         })
     });
     let reader = child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
-    let mut watch = Watch { begun: Instant::now(), until: work.until, told: false };
+    let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
+    let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, until: work.until, stopped: None };
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => {}
             Err(error) => return Err(Error::from_io("cannot wait for the command", &error)),
         }
-        if let Some(end) = watch.look(context, args, session, work, stop, &child)? {
-            end_group(&mut child);
+        match watch.look(context, args, (session, work), stop, &child) {
+            Ok(None) => thread::sleep(LOOK),
             // What still writes to its output is not waited for.
-            return Ok(end);
+            end => {
+                end_group(&mut child);
+                return Ok(end?.unwrap_or(End::Lost));
+            }
         }
-        thread::sleep(LOOK);
     };
+    if watch.stopped.is_some() && !status.success() {
+        return Ok(End::Stopped);
+    }
     let written = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
     drop(feeder);
     Ok(match (outcome(status), written) {
@@ -444,8 +463,12 @@ fn read_most(mut from: impl Read, most: u64) -> std::result::Result<Vec<u8>, Str
 /// Sees to it that a command that runs is stopped in time, and its claim kept.
 struct Watch {
     begun: Instant,
+    /// When it was last looked whether the work is still held, and the journal as it was then.
+    looked: Instant,
+    opened: Opened,
     until: Option<DateTime<Utc>>,
-    told: bool,
+    /// When the command was told to end.
+    stopped: Option<Instant>,
 }
 
 impl Watch {
@@ -454,31 +477,54 @@ impl Watch {
         &mut self,
         context: &mut Context,
         args: &Work,
-        session: &Session,
-        work: &Activation,
+        of: (&Session, &Activation),
         stop: &AtomicUsize,
         child: &Child,
     ) -> Result<Option<End>> {
-        let signal = stop.load(Ordering::Relaxed);
-        if signal != 0 && !self.told {
-            // It may end by itself; a second signal, or nine seconds, end it.
-            self.told = true;
+        if stop.load(Ordering::Relaxed) != 0 && self.stopped.is_none() {
+            // What it has done by then counts.
+            self.stopped = Some(Instant::now());
             to_group(child, Signal::TERM);
+        }
+        if self.stopped.is_some_and(|since| since.elapsed() >= GRACE) {
             return Ok(Some(End::Stopped));
         }
-        if args.timeout.is_some_and(|timeout| self.begun.elapsed() >= timeout) {
-            let time = humantime::format_duration(args.timeout.unwrap_or_default());
+        if let Some(timeout) = args.timeout.filter(|timeout| self.begun.elapsed() >= *timeout) {
+            let time = humantime::format_duration(timeout);
             return Ok(Some(End::Failed(format!("the command ran for longer than {time}"))));
         }
         let half = TimeDelta::from_std(args.lease / 2).unwrap_or_default();
-        let context_now = env::Env::read()?.now();
-        if self.until.is_some_and(|until| context_now + half >= until) {
-            return self.renew(context, args, session, work);
+        let now = env::Env::read()?.now();
+        if self.until.is_some_and(|until| now + half >= until) {
+            return self.renew(context, args, of);
+        }
+        if self.looked.elapsed() >= LOOK_AGAIN {
+            self.looked = Instant::now();
+            return self.still_held(context, of);
         }
         Ok(None)
     }
 
-    fn renew(&mut self, context: &mut Context, args: &Work, of: &Session, work: &Activation) -> Result<Option<End>> {
+    /// Looks whether the session was killed meanwhile, or somebody else has the work.
+    fn still_held(&mut self, context: &Context, (of, work): (&Session, &Activation)) -> Result<Option<End>> {
+        if self.opened.is_unchanged() {
+            return Ok(None);
+        }
+        let mut table = Table::open(&context.dir, &JOURNAL, false)?;
+        let held = match session(&mut table, &of.session_id)? {
+            Some(mut session) => session.held(&work.work_id, work.fence, env::Env::read()?.now()).is_ok(),
+            None => false,
+        };
+        self.opened = table.opened;
+        Ok((!held).then_some(End::Lost))
+    }
+
+    fn renew(
+        &mut self,
+        context: &mut Context,
+        args: &Work,
+        (of, work): (&Session, &Activation),
+    ) -> Result<Option<End>> {
         let (lock, mut table): (Lock, Table) = context.locked(&JOURNAL)?;
         let now = context.env.now();
         let Some(mut session) = session(&mut table, &of.session_id)? else { return Ok(Some(End::Lost)) };
