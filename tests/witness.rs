@@ -884,7 +884,9 @@ fn it_is_on_disk_and_up_to_date_before_another_file_takes_the_journals_place() {
     }
     for args in [&["journal", "compact", "sessions"][..], &["journal", "repair", "sessions", "--apply"]] {
         let world = World::new();
-        ["a", "b"].map(|id| world.put(id, "1"));
+        for id in ["a", "b"] {
+            world.put(id, "1");
+        }
         world.run(&["session", "delete", "a"]).ends(0);
         let witness = "cruxctl/index/sessions.witness";
         let (known, whole) = (world.read(witness).len() - 100, world.read(witness));
