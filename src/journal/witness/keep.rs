@@ -243,11 +243,11 @@ pub fn catch_up(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock, 
 /// Brings the witness of a journal that is about to be replaced up to date, and on disk. Were it behind after a crash, it
 /// would miss in the new file what was deleted since.
 pub fn settle(dir: &DataDir, journal: &Journal, opened: &Opened, lock: &Lock) {
+    // Where there is none, the new file is held against nothing.
+    let Found::Witness(witness) = open_as(dir, journal, false) else { return };
     // A replacement that cannot be vouched for is better than none: the disk may be full.
     let _ = try_catch_up(dir, journal, opened, lock, (false, u64::MAX));
-    if let Found::Witness(witness) = open_as(dir, journal, false) {
-        let _ = witness.file.sync_data();
-    }
+    let _ = witness.file.sync_data();
 }
 
 /// `most`: how far it may be behind to be brought up to date.
@@ -277,7 +277,7 @@ fn try_catch_up(
             }
             (end, Some(witness))
         }
-        Found::Nothing if opened.len <= most.min(BEHIND) => (End::default(), None),
+        Found::Nothing if opened.len <= BEHIND => (End::default(), None),
         Found::Nothing | Found::Unreadable(_) => return Ok(()),
     };
     if opened.len <= end.to || opened.len - end.to > most {
