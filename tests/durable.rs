@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
+use cruxctl::store::durable::identity;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, World, words};
@@ -86,6 +87,33 @@ impl One<'_> {
     fn stream(&self, more: &[&str]) -> Vec<Value> {
         let text = self.verb("stream", more).ends(0).text();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// A world with a session of the flow `t` under the key `k`, to which verbs were done.
+pub fn durable(verbs: &str) -> World {
+    let world = World::new();
+    world.run(&words("durable open --target t --kind flow --key k")).ends(0);
+    for verb in words(verbs) {
+        let input = if matches!(verb, "send" | "complete" | "checkpoint") { "{\"n\":1}" } else { "" };
+        let line = match verb {
+            "send" | "claim" | "close" | "kill" => format!("durable {verb} --target t --key k"),
+            "delete" => "durable delete --session SESSION".to_owned(),
+            _ => format!("durable {verb} --work WORK --fence 1"),
+        };
+        world.run_in_durable(&line, input).ends(0);
+    }
+    world
+}
+
+impl World {
+    /// Runs a line with the ids of the session of [`durable`], of its first input and of the work that begins with it.
+    pub fn run_in_durable(&self, line: &str, input: &str) -> Answer {
+        let session = identity::Keyed::of("default", "t", "k").session_id;
+        let first = identity::input(&session, 1);
+        let work = identity::work("default", &session, &first).0;
+        let line = line.replace("SESSION", &session).replace("INPUT", &first).replace("WORK", &work);
+        self.run_with(&words(&line), input)
     }
 }
 

@@ -8,6 +8,7 @@ use cruxctl::error::{Code, Kind, WHEN_ZERO, worse};
 use cruxctl::handoff::envelope;
 use cruxctl::handoff::keys::MAC;
 
+use crate::durable::durable;
 use crate::support::{Answer, World, session_line, tree, words};
 
 /// Codes that no test here gives, and why.
@@ -54,6 +55,60 @@ given! {
     a_case_that_is_not_there_is_no_case: NoCase, "nope", || World::new().run(&words("case show nope --json"));
     a_task_that_nothing_is_like_is_no_match: NoMatch, "no case has the word", || {
         World::new().run(&words("case retrieve deploy --json"))
+    };
+    a_key_that_no_session_has_is_no_session_not_found: NoSessionNotFound, "k7", || {
+        World::new().run(&words("durable get --target t --key k7 --json"))
+    };
+    an_input_that_nobody_has_sent_is_no_session_input: NoSessionInput, "input_ab_1", || {
+        World::new().run(&words("durable result --input input_ab_1 --json"))
+    };
+    a_session_that_waits_for_nothing_has_no_session_work: NoSessionWork, "nothing waits", || {
+        durable("").run(&words("durable claim --target t --key k --json"))
+    };
+    a_subscription_that_is_not_there_is_no_session_subscription: NoSessionSubscription, "subscription_ab", || {
+        durable("").run(&words("durable unsubscribe --sub subscription_ab --json"))
+    };
+    a_result_that_is_not_there_yet_is_pending: NoSessionResultPending, "yet", || {
+        durable("send").run_in_durable("durable result --input INPUT --json", "")
+    };
+    what_is_no_json_is_no_input: UsageSessionInputInvalid, "at byte 1", || {
+        durable("").run_with(&words("durable send --target t --key k --json"), "{")
+    };
+    a_key_of_another_target_is_an_identity_conflict: RefusedSessionIdentityConflict, "\"other\"", || {
+        durable("").run(&words("durable open --target other --kind flow --key k --json"))
+    };
+    the_key_of_a_deleted_session_is_tombstoned: RefusedSessionTombstoned, "never comes back", || {
+        durable("close delete").run(&words("durable open --target t --kind flow --key k --json"))
+    };
+    a_closed_session_takes_nothing: RefusedSessionClosed, "closed", || {
+        durable("close").run_with(&words("durable send --target t --key k --json"), "1")
+    };
+    a_session_that_was_deleted_is_forked_by_nobody: RefusedSessionDeleted, "was deleted", || {
+        durable("close delete").run_in_durable("durable fork --session SESSION --json", "")
+    };
+    a_session_that_is_open_is_not_deleted: RefusedSessionNotClosed, "ready", || {
+        durable("").run(&words("durable delete --target t --key k --json"))
+    };
+    a_closing_session_is_not_forked: RefusedSessionLifecycle, "closing", || {
+        durable("send close").run(&words("durable fork --target t --key k --json"))
+    };
+    a_fence_that_does_not_count_is_fenced: RefusedSessionFenced, "the fence 7", || {
+        durable("send claim").run_in_durable("durable complete --work WORK --fence 7 --json", "1")
+    };
+    the_result_of_blocked_work_is_blocked: RefusedSessionResultBlocked, "blocked", || {
+        durable("send claim block").run_in_durable("durable result --input INPUT --json", "")
+    };
+    the_result_of_failed_work_is_failed: RefusedSessionResultFailed, "failed", || {
+        durable("send claim fail").run_in_durable("durable result --input INPUT --json", "")
+    };
+    the_result_of_a_killed_session_is_dropped: RefusedSessionResultDropped, "killed", || {
+        durable("send kill").run_in_durable("durable result --input INPUT --json", "")
+    };
+    a_result_that_was_erased_is_erased: RefusedSessionResultErased, "erased", || {
+        let mut world = durable("send claim complete");
+        world.at("2026-07-01T13:00:00Z");
+        world.run(&words("journal compact durable --retain 30m")).ends(0);
+        world.run_in_durable("durable result --input INPUT --json", "")
     };
     a_document_with_a_member_too_many_is_usage_document: UsageDocument, "rewards", || {
         let text = "{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\"rewards\":1}";

@@ -179,7 +179,7 @@ fn who_may_read_the_journals_and_not_what_is_kept_beside_them_gets_an_answer_tha
         let mut args: Vec<&str> = line.split(' ').collect();
         args.push("--json");
         let answer = if is_root() { as_nobody(&world, &args) } else { world.run(&args) }.ends(0);
-        assert!(answer.stderr.contains("cruxctl/trust.jsonl cannot be looked at, and are left out"), "{answer:?}");
+        assert!(answer.stderr.contains("cruxctl/durable.jsonl cannot be looked at, and are left out"), "{answer:?}");
         // What could not be looked at is nothing to be accepted.
         assert!(!answer.text().contains("--accept"), "{answer:?}");
     }

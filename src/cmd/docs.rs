@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, Context, case, complete, doctor, examples, fact, handoff, journal, session};
+use super::{Cli, Context, case, complete, doctor, durable, examples, fact, handoff, journal, session};
 use crate::env;
 use crate::error::{Kind, WHEN_ZERO};
 use crate::handoff::STRICTER;
@@ -236,6 +236,28 @@ fn groups(path: &str) -> &'static [Group] {
         "cruxctl handoff keygen" => handoff::keygen::MADE,
         "cruxctl handoff trust list" => handoff::trust::LISTED,
         "cruxctl handoff trust add" | "cruxctl handoff trust remove" => handoff::trust::CHANGED,
+        "cruxctl durable open" => durable::open::OPENED,
+        "cruxctl durable fork" => durable::open::FORKED,
+        "cruxctl durable forks" => durable::look::FORKS,
+        "cruxctl durable send" | "cruxctl durable send-many" => durable::ingress::ACCEPTED,
+        "cruxctl durable work" => durable::worker::WORKED,
+        "cruxctl durable claim" => durable::turn::CLAIMED,
+        "cruxctl durable renew"
+        | "cruxctl durable release"
+        | "cruxctl durable checkpoint"
+        | "cruxctl durable complete"
+        | "cruxctl durable fail"
+        | "cruxctl durable block"
+        | "cruxctl durable unblock" => durable::turn::CHANGED,
+        "cruxctl durable inspect" => durable::look::INSPECTED,
+        "cruxctl durable stats" => durable::look::COUNTED,
+        "cruxctl durable list" => durable::look::LISTED,
+        "cruxctl durable stream" => durable::stream::STREAMED,
+        "cruxctl durable subscribe" => durable::signal::SUBSCRIBED,
+        "cruxctl durable unsubscribe" => durable::signal::UNSUBSCRIBED,
+        "cruxctl durable subscriptions" => durable::signal::LISTED,
+        "cruxctl durable publish" => durable::signal::DELIVERED,
+        "cruxctl durable close" | "cruxctl durable kill" | "cruxctl durable delete" => durable::life::ENDED,
         "cruxctl journal check" => journal::check::CHECKED,
         "cruxctl journal log" => journal::log::LOGGED,
         "cruxctl journal repair" => journal::repair::PLANNED,
@@ -277,6 +299,8 @@ pub const FILES: &[(&str, &str)] = &[
         "the ledger of handoffs that were accepted; our own journal, which the daemon never reads",
     ),
     ("DIR/cruxctl/trust.jsonl", "whose signatures are trusted; our own journal, which the daemon never reads"),
+    ("DIR/cruxctl/durable.jsonl", "durable sessions; our own journal, which the daemon never reads"),
+    ("DIR/cruxctl/workers/", "a file for each worker that runs, and is locked as long as it does"),
     (
         "DIR/cruxctl/observations.jsonl",
         "what is noted of handoffs, where CORECRUXD_HANDOFF_OBSERVATIONS asks for it; only ever appended to",

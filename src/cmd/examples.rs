@@ -345,6 +345,140 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[("It holds until the end of the year", "cruxctl fact validity $ID --to 2026-12-31T00:00:00Z")],
     ),
     (
+        "cruxctl durable",
+        &[
+            (
+                "A session for an order, an input, a worker, and the result",
+                "cruxctl durable open --target checkout --kind flow --key order-42; \
+                 input=$(echo '{\"order\":42}' | cruxctl durable send --target checkout --key order-42 --format id); \
+                 cruxctl durable work -- jq -s length; cruxctl durable result --input $input",
+            ),
+            ("What waits?", "cruxctl durable list --status running"),
+        ],
+    ),
+    (
+        "cruxctl durable open",
+        &[("A session for a customer", "cruxctl durable open --target support --kind agent --key customer-42")],
+    ),
+    (
+        "cruxctl durable get",
+        &[("Which session is it?", "cruxctl durable get --target support --key customer-42 --format id")],
+    ),
+    (
+        "cruxctl durable fork",
+        &[("Go on in a child", "cruxctl durable fork --target support --key customer-42 --format id")],
+    ),
+    ("cruxctl durable forks", &[("The children of a session", "cruxctl durable forks --session $SESSION")]),
+    (
+        "cruxctl durable send",
+        &[
+            (
+                "Send an input, and keep its id",
+                "input=$(echo '{\"text\":\"hello\"}' | cruxctl durable send --session $SESSION --format id)",
+            ),
+            (
+                "Send it once, however often the script runs",
+                "cruxctl durable send --session $SESSION --file order.json --idempotency-key order-42",
+            ),
+        ],
+    ),
+    (
+        "cruxctl durable send-many",
+        &[("All lines or none", "cruxctl durable send-many --session $SESSION --file inputs.jsonl")],
+    ),
+    (
+        "cruxctl durable work",
+        &[
+            ("Work off what waits, and end", "cruxctl durable work -- ./answer.sh"),
+            (
+                "Go on for ever; a command may take a minute, and fail five times",
+                "cruxctl durable work --target checkout --follow --timeout 1m --max-attempts 5 -- ./checkout.sh",
+            ),
+            ("The inputs come one to a line", "cruxctl durable work -- jq -sc 'map(.order)'"),
+        ],
+    ),
+    (
+        "cruxctl durable claim",
+        &[(
+            "Claim what waits, for ten minutes",
+            "cruxctl durable claim --session $SESSION --lease 10m --json > claim.json",
+        )],
+    ),
+    (
+        "cruxctl durable renew",
+        &[("Ten more minutes", "cruxctl durable renew --work $WORK --fence $FENCE --lease 10m")],
+    ),
+    (
+        "cruxctl durable release",
+        &[("Somebody else shall try, in a minute", "cruxctl durable release --work $WORK --fence $FENCE --delay 1m")],
+    ),
+    (
+        "cruxctl durable checkpoint",
+        &[(
+            "Keep the result before it is committed",
+            "./answer.sh | cruxctl durable checkpoint --work $WORK --fence $FENCE",
+        )],
+    ),
+    (
+        "cruxctl durable complete",
+        &[
+            ("Commit a result", "echo '{\"ok\":true}' | cruxctl durable complete --work $WORK --fence $FENCE"),
+            ("Commit the one that is kept", "cruxctl durable complete --work $WORK --fence $FENCE --prepared"),
+        ],
+    ),
+    (
+        "cruxctl durable fail",
+        &[("There will be no result", "cruxctl durable fail --work $WORK --fence $FENCE --reason 'no such order'")],
+    ),
+    (
+        "cruxctl durable block",
+        &[(
+            "Somebody must see to it",
+            "cruxctl durable block --work $WORK --fence $FENCE --reason 'the key has expired'",
+        )],
+    ),
+    ("cruxctl durable unblock", &[("Go on", "cruxctl durable unblock --session $SESSION")]),
+    (
+        "cruxctl durable result",
+        &[
+            ("Is there a result?", "cruxctl durable result --input $INPUT"),
+            ("Wait for it half a minute", "cruxctl durable result --input $INPUT --wait 30s"),
+        ],
+    ),
+    (
+        "cruxctl durable status",
+        &[("Where does it stand?", "cruxctl durable status --target checkout --key order-42")],
+    ),
+    ("cruxctl durable inspect", &[("What has become of its inputs?", "cruxctl durable inspect --session $SESSION")]),
+    ("cruxctl durable stats", &[("How much was done?", "cruxctl durable stats --session $SESSION --json")]),
+    ("cruxctl durable list", &[("What waits for somebody?", "cruxctl durable list --status blocked")]),
+    (
+        "cruxctl durable stream",
+        &[
+            ("What has happened?", "cruxctl durable stream --session $SESSION"),
+            ("What happens from here on?", "cruxctl durable stream --session $SESSION --after $CURSOR --follow"),
+        ],
+    ),
+    (
+        "cruxctl durable subscribe",
+        &[(
+            "Hear of orders that were paid",
+            "cruxctl durable subscribe --session $SESSION --signal paid --match '{\"kind\":\"order\"}'",
+        )],
+    ),
+    ("cruxctl durable unsubscribe", &[("Hear no more", "cruxctl durable unsubscribe --sub $SUBSCRIPTION")]),
+    ("cruxctl durable subscriptions", &[("Who hears of it?", "cruxctl durable subscriptions --signal paid")]),
+    (
+        "cruxctl durable publish",
+        &[(
+            "Tell whoever is subscribed, once",
+            "echo '{\"kind\":\"order\",\"id\":42}' | cruxctl durable publish --signal paid --occurrence payment-7",
+        )],
+    ),
+    ("cruxctl durable close", &[("No more inputs", "cruxctl durable close --session $SESSION")]),
+    ("cruxctl durable kill", &[("End it now", "cruxctl durable kill --session $SESSION")]),
+    ("cruxctl durable delete", &[("Leave only that it was there", "cruxctl durable delete --session $SESSION")]),
+    (
         "cruxctl completions",
         &[("For bash", "cruxctl completions bash > ~/.local/share/bash-completion/completions/cruxctl")],
     ),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::{Which, find, for_change, read_at};
+use super::{Which, find_to_change, for_change, read_at};
 use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::journal::append::LONGEST_RECORD;
@@ -134,7 +134,7 @@ struct Told {
 /// Accepts inputs, all of them or none.
 fn accept(context: &mut Context, which: &Which, sent: Vec<Sent>, dry_run: bool, schema: &'static str) -> Result<()> {
     let (lock, mut table) = for_change(context, dry_run)?;
-    let mut session = find(&mut table, which)?;
+    let mut session = find_to_change(&mut table, which)?;
     session.takes_ingress()?;
     let now = context.env.now();
     let mut told: Vec<Told> = Vec::with_capacity(sent.len());

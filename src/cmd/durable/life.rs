@@ -87,7 +87,7 @@ fn end(
     let found = match session(&mut table, &which.id())? {
         // Who deletes twice has what they want.
         Some(found) if found.state == State::Deleted && op == "delete" => Ok(found),
-        _ => super::find(&mut table, which),
+        _ => super::find_to_change(&mut table, which),
     };
     let mut ended = found?;
     let changed = change(&mut ended, context.env.now())?;

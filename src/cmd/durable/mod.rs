@@ -263,16 +263,22 @@ fn checked(table: &mut Table) -> Result<()> {
     table.live.check().map_err(|error| Error::io("read the index of", &table.opened.path, &error))
 }
 
-/// The session that a verb is about.
+/// The session that a verb shows.
 ///
 /// Errors: there is none, its key belongs to another target, or it was deleted.
 fn find(table: &mut Table, which: &Which) -> Result<Session> {
-    let found = session(table, &which.id())?;
-    match found {
-        Some(found) if found.state == State::Deleted => Err(match which.keyed() {
-            Some(_) => tombstoned(&found),
-            None => gone(&found.session_id, "was deleted"),
-        }),
+    find_or(table, which, |found| gone(&found.session_id, "was deleted"))
+}
+
+/// The session that a verb changes. The errors are the same, but for one that was deleted.
+fn find_to_change(table: &mut Table, which: &Which) -> Result<Session> {
+    find_or(table, which, Session::deleted)
+}
+
+fn find_or(table: &mut Table, which: &Which, deleted: fn(&Session) -> Error) -> Result<Session> {
+    match session(table, &which.id())? {
+        Some(found) if found.state == State::Deleted && which.key.is_some() => Err(tombstoned(&found)),
+        Some(found) if found.state == State::Deleted => Err(deleted(&found)),
         Some(found) => Ok(found),
         None => Err(nowhere(table, which)?),
     }

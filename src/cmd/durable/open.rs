@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Which, find, of_key, session, whole, write};
+use super::{Which, find, find_to_change, of_key, session, whole, write};
 use crate::cmd::{Context, input};
 use crate::error::Result;
 use crate::render::{Group, Value};
@@ -153,7 +153,7 @@ pub(super) fn forked_from(session: &Session) -> Option<Vec<u8>> {
 /// Runs `durable fork`.
 pub fn fork(context: &mut Context, args: &Fork) -> Result<()> {
     let (lock, mut table) = super::for_change(context, args.dry_run)?;
-    let parent = find(&mut table, &args.which)?;
+    let parent = find_to_change(&mut table, &args.which)?;
     let new = parent.fork(context.env.now())?;
     let found = session(&mut table, &new.session_id)?;
     let created = found.is_none();

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::ingress::one_input;
 use super::open::tell;
-use super::{Which, checked, cursor, find, for_change, read_at, session, write};
+use super::{Which, checked, cursor, find_to_change, for_change, read_at, session, write};
 use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::handoff::strict;
@@ -171,7 +171,7 @@ pub fn subscribe(context: &mut Context, args: &Subscribe) -> Result<()> {
     input::check_new("signal", &args.signal, None)?;
     let match_key = match_key(args.r#match.as_deref())?;
     let (lock, mut table) = for_change(context, args.dry_run)?;
-    let mut found = find(&mut table, &args.which)?;
+    let mut found = find_to_change(&mut table, &args.which)?;
     found.takes_ingress()?;
     let now = context.env.now();
     let id = identity::subscription(&found.namespace, &found.session_id, &args.signal, &match_key);

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::value::RawValue;
 
 use super::open::tell;
-use super::{Which, checked, cursor, find, for_change, read_at, write};
+use super::{Which, checked, cursor, find_to_change, for_change, read_at, write};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::journal::table::{self, Table};
@@ -189,7 +189,7 @@ pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
         input::check_new("worker", worker, None)?;
     }
     let (lock, mut table) = for_change(context, args.dry_run)?;
-    let mut session = find(&mut table, &args.which)?;
+    let mut session = find_to_change(&mut table, &args.which)?;
     let now = context.env.now();
     let why = match session.claimable() {
         Claimable::Nothing => Some("nothing waits".to_owned()),
@@ -456,7 +456,7 @@ pub(super) fn blocked(session: &mut Session, reason: &str, now: DateTime<Utc>) -
 /// Runs `durable unblock`.
 pub fn unblock(context: &mut Context, args: &Unblock) -> Result<()> {
     let (lock, mut table) = for_change(context, args.dry_run)?;
-    let mut session = find(&mut table, &args.which)?;
+    let mut session = find_to_change(&mut table, &args.which)?;
     let now = context.env.now();
     let work = session.work.as_mut().filter(|work| work.progress == Progress::Blocked);
     let Some(work) = work else {

@@ -203,7 +203,8 @@ const NAP: Duration = Duration::from_millis(200);
 /// Waits until something has changed, or a moment has come.
 fn wait(context: &mut Context, at: Option<DateTime<Utc>>, stop: &AtomicUsize) -> Result<()> {
     let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
-    let left = at.map(|at| (at - Utc::now()).to_std().unwrap_or_default());
+    let now = env::Env::read()?.now();
+    let left = at.map(|at| (at - now).to_std().unwrap_or_default());
     let until = Instant::now() + left.unwrap_or(NAP).min(NAP);
     while stop.load(Ordering::Relaxed) == 0 {
         let turn = until.min(Instant::now() + Duration::from_millis(20));

@@ -365,7 +365,9 @@ impl Session {
         }
     }
 
-    fn deleted(&self) -> Error {
+    /// The error of who would change one that was deleted.
+    #[must_use]
+    pub fn deleted(&self) -> Error {
         Error::new(Code::RefusedSessionDeleted, format!("session {} was deleted", self.session_id))
     }
 
