@@ -2,6 +2,7 @@
 //! once, and joined exactly; and nobody who looks in sees a payload.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::thread;
 
 use cruxctl::store::durable::identity;
@@ -109,12 +110,45 @@ pub fn durable(verbs: &str) -> World {
 impl World {
     /// Runs a line with the ids of the session of [`durable`], of its first input and of the work that begins with it.
     pub fn run_in_durable(&self, line: &str, input: &str) -> Answer {
-        let session = identity::Keyed::of("default", "t", "k").session_id;
-        let first = identity::input(&session, 1);
-        let work = identity::work("default", &session, &first).0;
-        let line = line.replace("SESSION", &session).replace("INPUT", &first).replace("WORK", &work);
+        let line = with_ids(line);
         self.run_with(&words(&line), input)
     }
+}
+
+/// A journal of sessions in every state, in which every verb has something to say.
+pub fn journal() -> String {
+    static JOURNAL: LazyLock<String> = LazyLock::new(|| {
+        let world = durable("send claim complete");
+        for key in ["held", "blocked", "closed"] {
+            world.run(&words(&format!("durable open --target t --kind flow --key {key}"))).ends(0);
+            world.run_with(&words(&format!("durable send --target t --key {key}")), "{\"n\":1}").ends(0);
+            world.run(&words(&format!("durable claim --target t --key {key} --lease 10000h"))).ends(0);
+        }
+        world.run_in_durable("durable block --work BLOCKED_WORK --fence 1", "").ends(0);
+        world.run_in_durable("durable fail --work CLOSED_WORK --fence 1", "").ends(0);
+        world.run(&words("durable close --target t --key closed")).ends(0);
+        world.run(&words("durable fork --target t --key k")).ends(0);
+        world.run(&words("durable subscribe --target t --key k --signal s --match {\"a\":1}")).ends(0);
+        world.run_with(&words("durable send-many --target t --key k"), "[1]\n[2]\n").ends(0);
+        String::from_utf8(world.read("cruxctl/durable.jsonl")).unwrap()
+    });
+    JOURNAL.clone()
+}
+
+/// A line with the ids that its words in capitals stand for.
+pub fn with_ids(line: &str) -> String {
+    let session = |key: &str| identity::Keyed::of("default", "t", key).session_id;
+    let input = |key: &str| identity::input(&session(key), 1);
+    let work = |key: &str| identity::work("default", &session(key), &input(key)).0;
+    let subscription = identity::subscription("default", &session("k"), "s", "{\"a\":1}");
+    line.replace("HELD_WORK", &work("held"))
+        .replace("BLOCKED_WORK", &work("blocked"))
+        .replace("CLOSED_WORK", &work("closed"))
+        .replace("CLOSED_SESSION", &session("closed"))
+        .replace("SUBSCRIPTION", &subscription)
+        .replace("SESSION", &session("k"))
+        .replace("INPUT", &input("k"))
+        .replace("WORK", &work("k"))
 }
 
 #[test]

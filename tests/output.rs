@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
 use cruxctl::cmd::docs;
 use cruxctl::error::Code;
@@ -11,10 +12,11 @@ use cruxctl::handoff::keys::MAC;
 use cruxctl::handoff::signature::PrivateKey;
 use serde_json::{Map, Value, json};
 
+use crate::durable;
 use crate::support::{Answer, World, leaves, session_line, words};
 
 /// How a verb is run here: the command line, standard input, and the member that holds the ids of a row.
-const VERBS: &[(&str, &str, &str)] = &[
+const TYPED: &[(&str, &str, &str)] = &[
     ("session put new", "{\"k\":1}", "id"),
     ("session get one", "", "id"),
     ("session show one", "", "id"),
@@ -46,6 +48,33 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("handoff trust add bob bob.pub", "", "key_id"),
     ("handoff trust list", "", "key_id"),
     ("handoff trust remove alice", "", "key_id"),
+    ("durable open --target t --kind flow --key new", "", "id"),
+    ("durable get --target t --key k", "", "id"),
+    ("durable fork --target t --key held", "", "id"),
+    ("durable forks --target t --key k", "", "id"),
+    ("durable send --target t --key k", "{\"a\": 1}", "id"),
+    ("durable send-many --target t --key k", "1\n2", "id"),
+    ("durable claim --target t --key k", "", "work_id"),
+    ("durable renew --work HELD_WORK --fence 1", "", "work_id"),
+    ("durable release --work HELD_WORK --fence 1", "", "work_id"),
+    ("durable checkpoint --work HELD_WORK --fence 1", "1", "work_id"),
+    ("durable complete --work HELD_WORK --fence 1", "1", "work_id"),
+    ("durable fail --work HELD_WORK --fence 1", "", "work_id"),
+    ("durable block --work HELD_WORK --fence 1", "", "work_id"),
+    ("durable unblock --target t --key blocked", "", "work_id"),
+    ("durable result --input INPUT", "", "input_id"),
+    ("durable status --target t --key k", "", ""),
+    ("durable inspect --target t --key k", "", "id"),
+    ("durable stats --target t --key k", "", "id"),
+    ("durable list", "", "id"),
+    ("durable stream --target t --key k", "", "id"),
+    ("durable subscribe --target t --key k --signal s2", "", "id"),
+    ("durable unsubscribe --sub SUBSCRIPTION", "", "id"),
+    ("durable subscriptions", "", "id"),
+    ("durable publish --signal s --occurrence o", "{\"a\":1}", "input_id"),
+    ("durable close --target t --key k", "", "id"),
+    ("durable kill --target t --key held", "", "id"),
+    ("durable delete --target t --key closed", "", "id"),
     ("journal check", "", "ids"),
     ("journal repair", "", ""),
     ("journal show sessions --id one", "", "line"),
@@ -57,9 +86,22 @@ const VERBS: &[(&str, &str, &str)] = &[
     ("journal report --html page", "", "path"),
 ];
 
+/// The same with the ids of their directory.
+static VERBS: LazyLock<Vec<(String, &str, &str)>> =
+    LazyLock::new(|| TYPED.iter().map(|(line, input, ids)| (durable::with_ids(line), *input, *ids)).collect());
+
 /// Verbs whose answer is a file's text, whatever the format, or is another one each time.
-const TEXTS: &[&str] =
-    &["completions", "man", "doctor", "case record", "case import", "fact store", "handoff create", "handoff keygen"];
+const TEXTS: &[&str] = &[
+    "completions",
+    "man",
+    "doctor",
+    "case record",
+    "case import",
+    "fact store",
+    "handoff create",
+    "handoff keygen",
+    "durable work",
+];
 
 const FORMATS: [&str; 5] = ["table", "plain", "json", "jsonl", "id"];
 
@@ -113,6 +155,7 @@ fn journals() -> Vec<(&'static str, String)> {
         ("facts.jsonl", facts),
         ("cruxctl/trust.jsonl", trust),
         ("cruxctl/handoffs.jsonl", ledger()),
+        ("cruxctl/durable.jsonl", durable::journal()),
     ]
 }
 
@@ -252,7 +295,7 @@ fn every_verb_is_held_against_every_format() {
 #[test]
 fn every_verb_ends_with_the_same_status_and_says_something_in_every_format() {
     let world = everywhere();
-    for (line, input, ids) in VERBS {
+    for (line, input, ids) in VERBS.iter() {
         let want = answer(&world, line, input, "json").status;
         assert!([0, 3].contains(&want), "{line}: {want}");
         for format in FORMATS {
@@ -265,7 +308,7 @@ fn every_verb_ends_with_the_same_status_and_says_something_in_every_format() {
 #[test]
 fn json_is_one_object_with_a_schema_and_jsonl_says_the_same_in_lines() {
     let world = everywhere();
-    for (line, input, _) in VERBS {
+    for (line, input, _) in VERBS.iter() {
         let document = answer(&world, line, input, "json").json();
         let schema = format!("cruxctl.{}.v1", path(line).join("."));
         assert_eq!(document["schema"], schema.as_str());
@@ -290,7 +333,7 @@ fn json_is_one_object_with_a_schema_and_jsonl_says_the_same_in_lines() {
 #[test]
 fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
     let world = everywhere();
-    for (line, input, _) in VERBS {
+    for (line, input, _) in VERBS.iter() {
         let (rows, mut fields) = parts(&answer(&world, line, input, "json").json());
         if line.contains("inspect") {
             // Every line of it says so by itself.
@@ -298,13 +341,29 @@ fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
         }
         let plain = answer(&world, line, input, "plain").text();
         assert!(!plain.chars().any(|c| acts(c) && c != '\n' && c != '\t'), "{line}: {plain:?}");
-        if line.contains("session get") {
-            let state: Value = serde_json::from_str(&plain).unwrap();
-            assert_eq!(state, fields["state"]);
+        if let Some(whole) = [("session get", "state"), ("durable result", "result")]
+            .into_iter()
+            .find_map(|(verb, whole)| line.contains(verb).then_some(whole))
+        {
+            let value: Value = serde_json::from_str(&plain).unwrap();
+            assert_eq!(value, fields[whole]);
             continue;
         }
-        let kinds =
-            ["finding", "journal", "edit", "version", "unreadable", "class", "stretch", "id", "cell", "damage"];
+        let kinds = [
+            "finding",
+            "journal",
+            "edit",
+            "version",
+            "unreadable",
+            "class",
+            "stretch",
+            "id",
+            "cell",
+            "damage",
+            "work",
+            "input",
+            "delivery",
+        ];
         let lines = plain.lines().map(|line| {
             let mut cells: Vec<String> = line.split('\t').map(unplain).collect();
             // Where there are several kinds of rows, the first cell says which one it is.
@@ -326,7 +385,7 @@ fn plain_says_the_same_as_json_in_cells_that_tabs_separate() {
 #[test]
 fn a_table_has_the_numbers_and_words_of_json_and_nothing_that_a_terminal_acts_on() {
     let world = everywhere();
-    for (line, input, _) in VERBS {
+    for (line, input, _) in VERBS.iter() {
         let (rows, fields) = parts(&answer(&world, line, input, "json").json());
         let table = answer(&world, line, input, "table").text();
         assert!(!table.chars().any(|c| acts(c) && c != '\n'), "{line}: {table:?}");
@@ -356,7 +415,7 @@ fn a_table_has_the_numbers_and_words_of_json_and_nothing_that_a_terminal_acts_on
 #[test]
 fn id_prints_the_ids_of_json_as_they_are_and_nothing_else() {
     let world = everywhere();
-    for (line, input, member) in VERBS {
+    for (line, input, member) in VERBS.iter() {
         let (rows, fields) = parts(&answer(&world, line, input, "json").json());
         let ids = |row: Map<String, Value>| -> Vec<String> {
             match row.get(*member) {
@@ -365,7 +424,9 @@ fn id_prints_the_ids_of_json_as_they_are_and_nothing_else() {
                 Some(id) => vec![cell(id)],
             }
         };
-        let want: Vec<String> = rows.into_iter().chain([fields]).flat_map(ids).collect();
+        // Where there are rows, the ids are theirs.
+        let rows: Vec<String> = rows.into_iter().flat_map(ids).collect();
+        let want = if rows.is_empty() { ids(fields) } else { rows };
         for (flag, end) in [("--null", "\0"), ("-0", "\0"), ("--quiet", "\n")] {
             reset(&world);
             let args = [words(line), vec!["--format", "id", flag]].concat();
@@ -495,7 +556,7 @@ fn a_command_that_fails_leaves_no_half_of_a_document() {
 #[test]
 fn every_line_of_talk_is_an_object_where_json_was_asked_for() {
     let world = everywhere();
-    for (line, input, _) in VERBS {
+    for (line, input, _) in VERBS.iter() {
         for format in ["json", "jsonl"] {
             for note in answer(&world, line, input, format).talk() {
                 let names: Vec<&str> = note.as_object().unwrap().keys().map(String::as_str).collect();
@@ -514,7 +575,7 @@ fn every_line_of_talk_is_an_object_where_json_was_asked_for() {
 fn quiet_drops_notes_and_warnings_and_keeps_errors_and_answers() {
     let world = everywhere();
     let mut noisy = 0;
-    for (line, input, _) in VERBS {
+    for (line, input, _) in VERBS.iter() {
         for format in FORMATS {
             let loud = answer(&world, line, input, format);
             noisy += usize::from(!loud.stderr.is_empty());

@@ -11,6 +11,7 @@ use cruxctl::store::session::LONGEST_ID;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::durable;
 use crate::support::{Answer, NOW, World, everything, session_line, words};
 
 /// `session put` with these arguments and this state.
@@ -985,6 +986,25 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         "handoff keygen new",
         "handoff trust add alice alice.pub",
         "handoff trust remove carol",
+        "durable open --target t --kind flow --key new",
+        "durable fork --target t --key held",
+        "durable send --target t --key k",
+        "durable send-many --target t --key k",
+        "durable claim --target t --key k",
+        "durable renew --work HELD_WORK --fence 1 --lease 1h",
+        "durable release --work HELD_WORK --fence 1",
+        "durable checkpoint --work HELD_WORK --fence 1",
+        "durable complete --work HELD_WORK --fence 1",
+        "durable fail --work HELD_WORK --fence 1",
+        "durable block --work HELD_WORK --fence 1",
+        "durable unblock --target t --key blocked",
+        "durable subscribe --target t --key k --signal s2",
+        "durable unsubscribe --sub SUBSCRIPTION",
+        "durable publish --signal s --occurrence o",
+        "durable close --target t --key k",
+        "durable kill --target t --key held",
+        "durable delete --target t --key closed",
+        "journal compact durable",
     ];
     for noun in docs::tree().get_subcommands() {
         for verb in noun.get_subcommands().filter(|verb| verb.get_arguments().any(|arg| arg.get_id() == "dry_run")) {
@@ -1009,6 +1029,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let carol = json!({"op": "store", "public_key": public(2).to_hex(), "agent": "carol", "added_at": NOW});
         fs::create_dir_all(world.dir().join("cruxctl")).unwrap();
         world.write("cruxctl/trust.jsonl", format!("{carol}\n"));
+        world.write("cruxctl/durable.jsonl", durable::journal());
         fs::write(world.beside("envelope"), crate::envelopes::envelope(crate::envelopes::PACKAGE)).unwrap();
         // Half accepted, it is in the way of compactions.
         if line.contains("abandon") {
@@ -1021,7 +1042,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         }
         world
     };
-    let own = ["cruxctl/reuse.jsonl", "cruxctl/trust.jsonl", "cruxctl/handoffs.jsonl"];
+    let own = ["cruxctl/reuse.jsonl", "cruxctl/trust.jsonl", "cruxctl/handoffs.jsonl", "cruxctl/durable.jsonl"];
     let files = [&["sessions.jsonl", "cases.jsonl", "facts.jsonl", "../new"], &own[..]].concat();
     let journals = |world: &World| files.iter().map(|file| world.read(file)).collect::<Vec<_>>();
     let stamp = |world: &World| fs::metadata(world.dir().join("sessions.jsonl")).unwrap().modified().unwrap();
@@ -1029,8 +1050,10 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         let world = with_both(line);
         let before = everything(&world.beside(""));
         let stamped = stamp(&world);
+        let line = &*durable::with_ids(line);
         let args = [words(line), vec!["--dry-run", "--json"]].concat();
-        let answer = world.run_with(&args, "1").ends(0);
+        let input = if line.contains("publish") { "{\"a\":1}" } else { "1" };
+        let answer = world.run_with(&args, input).ends(0);
         assert!(!line.contains("handoff create") || answer.stdout.is_empty(), "{answer:?}");
         let told = if answer.stdout.is_empty() { json!({}) } else { answer.json() };
         if let Some(changed) = told["changed"].as_array() {
@@ -1041,8 +1064,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         // The same without the flag does something, or the test says nothing; one world each.
         let real = with_both(line);
         let journal = journals(&real);
-        real.run_with(&words(line), "1").ends(0);
-        let idle = ["repair", "check", "handoff create"].iter().any(|verb| line.contains(verb));
+        real.run_with(&words(line), input).ends(0);
+        let idle = ["repair", "journal check", "handoff create"].iter().any(|verb| line.contains(verb));
         assert_eq!(journals(&real) == journal, idle, "{line}");
     }
     let nowhere = World::new();
@@ -1056,6 +1079,8 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
             ["delete", "archive", "restore", "reuse", "handoff create", "remove", "supersede", "validity", "abandon"]
                 .iter()
                 .any(|verb| line.contains(verb));
+        let wants_one =
+            wants_one || line.contains("durable") && !["open", "publish", "compact"].contains(&words(line)[1]);
         assert_eq!(answer.status, i32::from(wants_one), "{line}: {answer:?}");
         assert!(!nowhere.dir().exists(), "{line}");
     }

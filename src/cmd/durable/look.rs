@@ -113,7 +113,7 @@ pub fn status(context: &mut Context, args: &Status) -> Result<()> {
     let mut table = context.table(&JOURNAL, true)?;
     let found = find(&mut table, &args.which)?;
     context.printer.begin("cruxctl.durable.status.v1", &[])?;
-    context.printer.fields(Some(&found.session_id), &standing(&found))?;
+    context.printer.fields(None, &standing(&found))?;
     context.printer.end()
 }
 

@@ -161,8 +161,9 @@ fn snapshot(context: &mut Context, session: &Session, retained: Retained, reason
     });
     let status =
         serde_json::Value::Object(members.into_iter().filter(|(_, json)| !json.is_null()).collect()).to_string();
+    let id = format!("session.snapshot:{}:{}", session.session_id, retained.to);
     let cells = [
-        Value::text(format!("session.snapshot:{}:{}", session.session_id, retained.to)),
+        Value::text(&*id),
         Value::text(retained.to.to_string()),
         Value::text("session.snapshot"),
         Value::text(&*session.session_id),
@@ -176,7 +177,7 @@ fn snapshot(context: &mut Context, session: &Session, retained: Retained, reason
         Value::Absent,
         Value::Absent,
     ];
-    context.printer.row(0, &[], &cells)
+    context.printer.row(0, &[&id], &cells)
 }
 
 /// Tells an event.
