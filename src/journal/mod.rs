@@ -60,6 +60,8 @@ pub struct Journal {
     pub id_of: fn(&[u8]) -> Option<String>,
     /// What a compaction leaves, where that is not just the live records as they are.
     pub compacts: Option<compact::Rewrite>,
+    /// Whether its records hold what is shown to nobody but who asks for just that: no finding shows how its line begins.
+    pub has_payloads: bool,
 }
 
 impl Journal {
@@ -67,5 +69,11 @@ impl Journal {
     #[must_use]
     pub fn is_ours(&self) -> bool {
         self.shape.daemon.is_none()
+    }
+
+    /// How a finding's bytes begin, where that may be shown.
+    #[must_use]
+    pub fn head_of<'f>(&self, finding: &'f Finding) -> &'f [u8] {
+        if self.has_payloads { &[] } else { &finding.head }
     }
 }

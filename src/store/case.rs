@@ -42,6 +42,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
     compacts: None,
+    has_payloads: false,
 };
 
 /// A recorded case. Texts are the journal's.

@@ -48,6 +48,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
     compacts: None,
+    has_payloads: false,
 };
 
 /// How far a handoff has come.

@@ -15,4 +15,5 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |_| None,
     compacts: None,
+    has_payloads: false,
 };

@@ -40,6 +40,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
     compacts: None,
+    has_payloads: false,
 };
 
 /// The count in a `reuse` line; `None` where it is none.

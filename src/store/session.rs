@@ -41,6 +41,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
     compacts: None,
+    has_payloads: false,
 };
 
 /// Arrays and objects that are open around a state in its line.

@@ -39,6 +39,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::LastWins,
     id_of: |bytes| read::live_id(&SHAPE, bytes),
     compacts: None,
+    has_payloads: false,
 };
 
 /// A key and its agent, as the journal has them.

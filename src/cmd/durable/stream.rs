@@ -97,7 +97,7 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
     };
     context.printer.begin("cruxctl.durable.stream.v1", STREAMED)?;
     if let Some(reason) = reason {
-        snapshot(context, &found, retained, reason)?;
+        snapshot(context, &found, reason)?;
     }
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut last = wanted.unwrap_or(retained.from - 1);
@@ -110,6 +110,11 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
                 }
                 if left == 0 || context.printer.gone() {
                     break;
+                }
+                // What a compaction has dropped before it was told is made up for.
+                if event.cursor > last + 1 {
+                    let now = find(&mut table, &args.which)?;
+                    snapshot(context, &now, "cursor-expired")?;
                 }
                 (left, last) = (left - 1, event.cursor);
                 ended |= matches!(event.what, What::Status(State::Closed | State::Killed | State::Deleted));
@@ -150,7 +155,7 @@ fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>
 }
 
 /// Where the session stands, in the place of all that has happened before.
-fn snapshot(context: &mut Context, session: &Session, retained: Retained, reason: &str) -> Result<()> {
+fn snapshot(context: &mut Context, session: &Session, reason: &str) -> Result<()> {
     let members = look::standing(session).map(|(name, value)| {
         let json = match value {
             Value::Count(count) => json!(count),
@@ -161,10 +166,10 @@ fn snapshot(context: &mut Context, session: &Session, retained: Retained, reason
     });
     let status =
         serde_json::Value::Object(members.into_iter().filter(|(_, json)| !json.is_null()).collect()).to_string();
-    let id = format!("session.snapshot:{}:{}", session.session_id, retained.to);
+    let id = format!("session.snapshot:{}:{}", session.session_id, session.events);
     let cells = [
         Value::text(&*id),
-        Value::text(retained.to.to_string()),
+        Value::text(session.events.to_string()),
         Value::text("session.snapshot"),
         Value::text(&*session.session_id),
         Value::Time(session.updated_at),

@@ -217,6 +217,8 @@ fn wait(context: &mut Context, at: Option<DateTime<Utc>>, stop: &AtomicUsize) ->
 
 /// Claims what has waited longest.
 fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
+    // It is later than it was.
+    context.env = env::Env::read()?;
     // Without the lock first: nobody is kept waiting where there is nothing.
     let mut table = Table::open(&context.dir, &JOURNAL, true)?;
     // A long journal is not read whole each time.
@@ -280,8 +282,11 @@ fn candidates(context: &mut Context, mut table: Table, args: &Work) -> Result<(V
         if args.target.as_ref().is_some_and(|target| *target != session.target_id) {
             continue;
         }
-        // What another worker has is its own affair.
         if !is_free(context, &session, now) {
+            // What another worker has is its own affair; the rest waits for less than a millisecond.
+            if !known.held {
+                later = Some(millis + 1);
+            }
             continue;
         }
         let first = identity::input(&session.session_id, session.processed + 1);

@@ -255,7 +255,7 @@ fn finding_row(printer: &mut Printer, journal: &Journal, finding: &Finding) -> R
         Value::text(daemon),
         Value::Texts(shown),
         Value::text(&*finding.why),
-        Value::Bytes(&finding.head),
+        Value::Bytes(journal.head_of(finding)),
         Value::maybe(possible),
     ];
     printer.row(0, &ids, &cells)

@@ -15,7 +15,7 @@ use crate::journal::finding::{Finding, Severity};
 use crate::journal::survey::Survey;
 use crate::render::Value;
 use crate::render::page::{Mood, Page, Place, Row, Section};
-use crate::store::JOURNALS;
+use crate::store::{self, JOURNALS};
 
 /// Arguments of `journal report`.
 #[derive(Args, Debug)]
@@ -121,6 +121,7 @@ fn section<'s>(context: &Context, survey: &'s Survey) -> Section<'s> {
 }
 
 fn place(context: &Context, survey: &Survey, finding: &Finding) -> Place {
+    let journal = store::journal(survey.summary.journal);
     Place {
         line: finding.line,
         offset: finding.span.offset,
@@ -130,7 +131,7 @@ fn place(context: &Context, survey: &Survey, finding: &Finding) -> Place {
         daemon: finding.reaction.sentence(),
         what: finding.why.clone(),
         ids: finding.ids.clone(),
-        begins: finding.head.clone(),
+        begins: journal.map_or(&[][..], |journal| journal.head_of(finding)).to_vec(),
         look: look(context, survey, finding),
     }
 }

@@ -128,4 +128,5 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::Own(rules::fold),
     id_of: |bytes| read::read_record(SESSION, bytes)?.id("session_id").map(std::borrow::Cow::into_owned),
     compacts: Some(compact::rewrite),
+    has_payloads: true,
 };

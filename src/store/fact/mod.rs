@@ -135,6 +135,7 @@ pub static JOURNAL: Journal = Journal {
     rule: Rule::Own(rules::replay),
     id_of,
     compacts: Some(compact::rewrite),
+    has_payloads: false,
 };
 
 /// The tenant of a fact that names none.
