@@ -47,6 +47,10 @@ pub fn document<'a>(journal: &Journal, bytes: &'a [u8]) -> (String, &'a [u8]) {
         // A fact's span is the fact itself: many may share a line.
         return (fact::id_of(bytes).unwrap_or_default(), bytes);
     }
+    if std::ptr::eq(journal, &durable::JOURNAL) {
+        // A durable session's span is the session itself: what came with it is beside it on the line.
+        return ((journal.id_of)(bytes).unwrap_or_default(), bytes);
+    }
     let Reading::Event { event, .. } = read::read(journal.shape, bytes) else { return (String::new(), bytes) };
     let id = crate::journal::split::event_id(&event).unwrap_or_default().into_owned();
     let record = event.members.names.iter().find(|m| matches!(m.ty, shape::Type::Record(_)));

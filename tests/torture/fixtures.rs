@@ -40,7 +40,7 @@ pub fn run(plan: &Plan) -> Vec<Tally> {
     ];
     let [there, nobody, dry, writes, counts, input] = names.map(|name| Tally::new(format!("every fixture: {name}")));
     crate::typed::hold(&dry);
-    let told: Vec<[Told; 6]> = fixtures.iter().map(|fixture| JOURNALS.map(|journal| fixture.told(journal))).collect();
+    let told: Vec<[Told; 7]> = fixtures.iter().map(|fixture| JOURNALS.map(|journal| fixture.told(journal))).collect();
     let mut jobs = Vec::new();
     for (fixture, told) in fixtures.iter().zip(&told) {
         for who in fixture.whos(plan, told) {
@@ -101,7 +101,7 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)> {
 }
 
 /// Runs verbs that change nothing, one after the other, in every format.
-fn read(fixture: &Fixture, told: &[Told; 6], typed: &[(&Verb, Vec<String>)], tally: &Tally) {
+fn read(fixture: &Fixture, told: &[Told; 7], typed: &[(&Verb, Vec<String>)], tally: &Tally) {
     let world = fixture.world();
     let before = snapshot(&world.beside(""));
     for (verb, args) in typed {
@@ -154,7 +154,7 @@ fn formed(answer: &Answer, verb: &Verb, format: &str) {
 }
 
 /// Holds a status against what is known of the journals.
-fn judge(answer: &Answer, verb: &Verb, told: &[Told; 6], args: &[&str]) {
+fn judge(answer: &Answer, verb: &Verb, told: &[Told; 7], args: &[&str]) {
     let all: Vec<&Told> =
         JOURNALS.iter().zip(told).filter(|(name, _)| verb.journals.contains(name)).map(|(_, told)| told).collect();
     let damaged = all.iter().any(|told| told.unreadable > 0);
@@ -249,10 +249,12 @@ fn count(fixture: &Fixture, journal: &str, told: &Told) -> String {
         "cases" => ids("list", "case list"),
         "facts" => ids("list", "fact list --all --all-agents"),
         "handoffs" => ids("list", "handoff list"),
+        "durable" => ids("list", "durable list --deleted"),
         _ => exported.clone(),
     };
     assert!(listed == exported || journal == "handoffs", "other ids are listed: {listed:?}, {exported:?}");
-    if journal != "facts" {
+    // Of facts more is to be known, and a durable session stays when it is deleted.
+    if !["facts", "durable"].contains(&journal) {
         let log = ask(&format!("journal log {journal} --json")).json();
         let mut live = std::collections::BTreeSet::new();
         for event in log["events"].as_array().unwrap() {
@@ -301,7 +303,7 @@ fn as_input(file: &Path, plan: &Plan, tally: &Tally) {
         }
     }
     let bytes = fs::read(&given).unwrap();
-    for journal in JOURNALS.into_iter().take(if plan.long { 6 } else { 3 }) {
+    for journal in JOURNALS.into_iter().take(if plan.long { 7 } else { 3 }) {
         let place = if JOURNALS[..3].contains(&journal) { "" } else { "cruxctl/" };
         let files = BTreeMap::from([(format!("{place}{journal}.jsonl"), bytes.clone())]);
         let fixture = Fixture { name: format!("{} as {journal}", file.display()), files, manifest: Value::Null };

@@ -14,7 +14,7 @@ use crate::reader::{self, Line};
 use crate::support::{World, tree};
 use crate::tally::{Dice, Plan};
 
-pub const JOURNALS: [&str; 6] = ["sessions", "cases", "facts", "reuse", "handoffs", "trust"];
+pub const JOURNALS: [&str; 7] = ["sessions", "cases", "facts", "reuse", "handoffs", "trust", "durable"];
 
 /// A data directory.
 pub struct Fixture {
@@ -46,6 +46,7 @@ pub struct Who {
     pub fact: Option<String>,
     pub handoff: Option<String>,
     pub key: Option<String>,
+    pub durable: Option<String>,
 }
 
 /// Every file below `tests/data`, by its path there.
@@ -175,12 +176,12 @@ impl Fixture {
     }
 
     /// Whose ids are typed: of nobody, and of some that are there.
-    pub fn whos(&self, plan: &Plan, told: &[Told; 6]) -> Vec<Who> {
+    pub fn whos(&self, plan: &Plan, told: &[Told; 7]) -> Vec<Who> {
         let mut dice = Dice::new(plan.seed);
         let mut whos = vec![Who { nobody: true, ..Who::default() }];
         for _ in 0..if plan.long { 4 } else { 1 } {
             let mut one = |told: &Told| (!told.ids.is_empty()).then(|| dice.of(&told.ids).clone());
-            let [session, case, fact, _, handoff, key] = told;
+            let [session, case, fact, _, handoff, key, durable] = told;
             whos.push(Who {
                 nobody: false,
                 session: one(session),
@@ -188,6 +189,7 @@ impl Fixture {
                 fact: one(fact),
                 handoff: one(handoff),
                 key: one(key),
+                durable: one(durable),
             });
         }
         whos.dedup();

@@ -1,7 +1,7 @@
 //! A journal of each kind, of some thirty records with everything in them that can be mistaken for something else.
 
 use cruxctl::journal::Journal;
-use cruxctl::store::{case, fact, handoff, reuse, session, trust};
+use cruxctl::store::{case, durable, fact, handoff, reuse, session, trust};
 
 use crate::support::session_line;
 
@@ -14,13 +14,14 @@ pub struct Kind {
     more: fn() -> Vec<String>,
 }
 
-pub const KINDS: [Kind; 6] = [
+pub const KINDS: [Kind; 7] = [
     Kind { journal: &session::JOURNAL, stored: a_session, more: more_sessions },
     Kind { journal: &case::JOURNAL, stored: a_case, more: more_cases },
     Kind { journal: &fact::JOURNAL, stored: a_fact, more: more_facts },
     Kind { journal: &reuse::JOURNAL, stored: a_count, more: more_counts },
     Kind { journal: &handoff::JOURNAL, stored: a_handoff, more: more_handoffs },
     Kind { journal: &trust::JOURNAL, stored: a_key, more: more_keys },
+    Kind { journal: &durable::JOURNAL, stored: a_durable, more: more_durable },
 ];
 
 const AT: &str = "\"2026-01-01T00:00:00Z\"";
@@ -150,6 +151,50 @@ fn more_keys() -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec()
+}
+
+const COUNTED: &str = "{\"accepted\":1,\"deduplicated\":0,\"delivered\":0,\"resumed\":0,\"dropped\":0,\"started\":0,\
+                       \"completed\":0,\"failed\":0}";
+
+fn durable_document(id: &str, text: &str, any: &str) -> String {
+    format!(
+        "{{\"session_id\":{id},\"namespace\":\"n\",\"target_id\":{text},\"target_kind\":\"flow\",\"key\":\"k\",\
+         \"key_hash\":\"h\",\"thread_id\":\"t\",\"state\":\"ready\",\"accepted\":1,\"processed\":0,\"events\":1,\"fences\":0,\
+         \"statistics\":{COUNTED},\"created_at\":{AT},\"updated_at\":{AT},\"x\":{any}}}"
+    )
+}
+
+fn a_durable(id: &str, text: &str, any: &str) -> String {
+    format!("{{\"op\":\"open\",\"session\":{}}}", durable_document(id, text, any))
+}
+
+fn more_durable() -> Vec<String> {
+    let one = durable_document("\"a0\"", "\"t\"", "1");
+    let array = format!(
+        "[\"ar\",\"n\",\"t\",\"agent\",null,\"h\",\"t\",null,\"closed\",0,0,1,0,null,null,{COUNTED},{AT},{AT}]"
+    );
+    let input = format!(
+        "{{\"input_id\":\"input_a0_1\",\"cursor\":1,\"source\":\"send\",\"accepted_at\":{AT},\"idempotency_key\":\"}}]\",\
+         \"payload\":{}}}",
+        a_durable("\"victim\"", "\"t\"", "1")
+    );
+    let line = |op: &str, more: &str| format!("{{\"op\":\"{op}\",\"session\":{one}{more}}}");
+    vec![
+        format!("[\"close\",{array}]"),
+        format!("{{\"session\":{array},\"op\":\"kill\"}}"),
+        line(
+            "accept",
+            &format!(",\"inputs\":[{input},[\"input_a0_2\",2,\"signal\",{AT},null,\"s\",\"o\",\"u\",null]]"),
+        ),
+        line("repeat", ",\"input_ids\":[\"input_a0_1\"]"),
+        line("claim", ""),
+        line("checkpoint", ",\"work_id\":\"w\",\"output\":[{\"op\":\"delete\"}]"),
+        line("complete", ",\"work_id\":\"w\",\"first\":1,\"last\":18446744073709551615"),
+        line("fail", ",\"work_id\":\"w\",\"first\":0,\"last\":2,\"reason\":\"}}\""),
+        line("subscribe", ",\"subscription\":{\"subscription_id\":\"u\"}"),
+        line("unsubscribe", ",\"subscription_id\":\"u\""),
+        format!("{{\"op\":\"delete\",\"session\":{}}}", durable_document("\"a1\"", "\"t\"", "1")),
+    ]
 }
 
 impl Kind {

@@ -31,6 +31,8 @@ enum Task {
     Store(String),
     Accept(String),
     Reuse(String),
+    Send(String),
+    Work,
     Compact(&'static str),
     Repair,
     Check,
@@ -45,6 +47,8 @@ impl Task {
             Task::Store(_) => "fact store",
             Task::Accept(_) => "handoff accept",
             Task::Reuse(_) => "case reuse",
+            Task::Send(_) => "durable send",
+            Task::Work => "durable work",
             Task::Compact(_) => "journal compact",
             Task::Repair => "journal repair",
             Task::Check => "journal check",
@@ -59,11 +63,17 @@ impl Task {
             Task::Store(key) => format!("fact store --entity e --key {key} --value v"),
             Task::Accept(file) => format!("handoff accept {file} --agent bob --key-file mac.key"),
             Task::Reuse(case) => format!("case reuse {case}"),
+            Task::Send(key) => format!("durable send --target t --key k --file state --idempotency-key {key}"),
+            // What comes out is what went in.
+            Task::Work => {
+                "durable work --max-attempts 1000 --retry-delay 1ms -- sh -c paste\u{a0}-sd,|sed\u{a0}'s/.*/[&]/'"
+                    .to_owned()
+            }
             Task::Compact(journal) => format!("journal compact {journal}"),
             Task::Repair => "journal repair --apply".to_owned(),
             Task::Check => "journal check --accept".to_owned(),
         };
-        line.split(' ').map(str::to_owned).collect()
+        line.split(' ').map(|word| word.replace('\u{a0}', " ")).collect()
     }
 
     /// The statuses with which it may end by itself. A journal with a torn line is compacted after a repair; what is half
@@ -161,6 +171,7 @@ fn begin(world: &World) -> String {
     for n in 0..20 {
         world.run(&["session", "put", &format!("victim{n}"), "--file", "state"]).ends(0);
     }
+    world.run(&["durable", "open", "--target", "t", "--kind", "flow", "--key", "k"]).ends(0);
     world.run(&["handoff", "keygen", "mac.key"]).ends(0);
     for round in 0..ROUNDS {
         let answer =
@@ -180,9 +191,11 @@ fn task(dice: &mut Dice, round: u64, n: usize, case: &str, victims: &mut Vec<Str
         8..11 => Task::Store(name),
         // Each envelope has one taker: of two, one would be refused.
         11..14 if n == 0 => Task::Accept(format!("envelope{round}")),
+        17 => Task::Send(name),
+        18 if n % 2 == 0 => Task::Work,
         14 => victims.pop().map_or(Task::Put(name), Task::Delete),
         15 => Task::Reuse(case.to_owned()),
-        16 | 17 => Task::Compact(*dice.of::<&'static str>(&["sessions", "cases", "facts"])),
+        16 => Task::Compact(*dice.of::<&'static str>(&["sessions", "cases", "facts", "durable"])),
         18 => Task::Repair,
         19 => Task::Check,
         _ => Task::Put(name),
@@ -219,6 +232,7 @@ fn acknowledge(known: &mut Acknowledged, task: &Task, answer: &Answer) {
             known.deleted.insert(id.clone());
         }
         Task::Reuse(_) => known.reused += 1,
+        Task::Send(_) => there("inputs", text.trim()),
         _ => {}
     }
 }
@@ -253,7 +267,7 @@ fn prove(world: &World, known: &Acknowledged, case: &str) {
             }
         }
     }
-    for (journal, ids) in known.there.iter().filter(|(journal, _)| **journal != "accepted") {
+    for (journal, ids) in known.there.iter().filter(|(journal, _)| !["accepted", "inputs"].contains(journal)) {
         let missing: Vec<&String> = ids.difference(&there[journal]).collect();
         assert!(missing.is_empty(), "{journal}: acknowledged and lost: {missing:?}");
     }
@@ -282,7 +296,19 @@ fn prove(world: &World, known: &Acknowledged, case: &str) {
         "{case} was used {} to {most} times, and counts {uses}",
         known.reused
     );
-    for journal in ["sessions", "cases", "facts"] {
+    // Every number of an input was given once, and what was acknowledged has a result.
+    let accepted = of("cruxctl/durable.jsonl").into_iter().filter(|event| event["op"] == "accept");
+    let cursors: Vec<u64> = accepted
+        .flat_map(|event| event["inputs"].as_array().unwrap().clone())
+        .map(|input| input["cursor"].as_u64().unwrap())
+        .collect();
+    assert_eq!(cursors, (1..=cursors.len() as u64).collect::<Vec<_>>());
+    let args = Task::Work.args();
+    world.run(&args.iter().map(String::as_str).collect::<Vec<_>>()).ends(0);
+    for input in known.there.get("inputs").into_iter().flatten() {
+        world.run(&["durable", "result", "--input", input]).ends(0);
+    }
+    for journal in ["sessions", "cases", "facts", "durable"] {
         world.run(&["journal", "compact", journal]).ends(0);
     }
     world.run(&["journal", "check", "--full"]).ends(0);

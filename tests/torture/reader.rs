@@ -37,6 +37,8 @@ pub fn event(journal: &str, line: &[u8]) -> Option<Option<(String, bool)>> {
                 Trust::Delete { public_key, .. } => (public_key, false),
             })
         }),
+        // One that was deleted is known for ever.
+        "durable" => read::<Durable>(line).map(|event| Some((event.session().session_id.clone(), true))),
         _ => panic!("there is no journal {journal}"),
     }
 }
@@ -271,6 +273,170 @@ enum Trust {
     Delete { public_key: String, removed_at: Time },
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TargetKind {
+    Agent,
+    Flow,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stage {
+    Ready,
+    Closing,
+    Closed,
+    Killed,
+    Deleted,
+}
+
+#[derive(Deserialize)]
+struct DurableDocument {
+    session_id: String,
+    namespace: String,
+    target_id: String,
+    target_kind: TargetKind,
+    #[serde(default)]
+    key: Option<String>,
+    key_hash: String,
+    thread_id: String,
+    #[serde(default)]
+    forked_from: Option<Value>,
+    state: Stage,
+    accepted: u64,
+    processed: u64,
+    events: u64,
+    fences: u64,
+    #[serde(default)]
+    work: Option<Value>,
+    #[serde(default)]
+    fenced_work_id: Option<String>,
+    statistics: Value,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Send,
+    Signal,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    input_id: String,
+    cursor: u64,
+    source: Source,
+    accepted_at: Time,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+    #[serde(default)]
+    signal_id: Option<String>,
+    #[serde(default)]
+    occurrence: Option<String>,
+    #[serde(default)]
+    subscription_id: Option<String>,
+    #[serde(default)]
+    payload: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Durable {
+    Open {
+        session: DurableDocument,
+    },
+    Fork {
+        session: DurableDocument,
+    },
+    Accept {
+        session: DurableDocument,
+        inputs: Vec<Input>,
+    },
+    Repeat {
+        session: DurableDocument,
+        input_ids: Vec<String>,
+    },
+    Claim {
+        session: DurableDocument,
+    },
+    Renew {
+        session: DurableDocument,
+    },
+    Release {
+        session: DurableDocument,
+    },
+    Checkpoint {
+        session: DurableDocument,
+        work_id: String,
+        #[serde(default)]
+        output: Option<Value>,
+    },
+    Complete {
+        session: DurableDocument,
+        work_id: String,
+        first: u64,
+        last: u64,
+        #[serde(default)]
+        output: Option<Value>,
+    },
+    Fail {
+        session: DurableDocument,
+        work_id: String,
+        first: u64,
+        last: u64,
+        reason: String,
+    },
+    Block {
+        session: DurableDocument,
+    },
+    Unblock {
+        session: DurableDocument,
+    },
+    Subscribe {
+        session: DurableDocument,
+        subscription: Value,
+    },
+    Unsubscribe {
+        session: DurableDocument,
+        subscription_id: String,
+    },
+    Close {
+        session: DurableDocument,
+    },
+    Kill {
+        session: DurableDocument,
+    },
+    Delete {
+        session: DurableDocument,
+    },
+}
+
+impl Durable {
+    fn session(&self) -> &DurableDocument {
+        match self {
+            Durable::Open { session }
+            | Durable::Fork { session }
+            | Durable::Accept { session, .. }
+            | Durable::Repeat { session, .. }
+            | Durable::Claim { session }
+            | Durable::Renew { session }
+            | Durable::Release { session }
+            | Durable::Checkpoint { session, .. }
+            | Durable::Complete { session, .. }
+            | Durable::Fail { session, .. }
+            | Durable::Block { session }
+            | Durable::Unblock { session }
+            | Durable::Subscribe { session, .. }
+            | Durable::Unsubscribe { session, .. }
+            | Durable::Close { session }
+            | Durable::Kill { session }
+            | Durable::Delete { session } => session,
+        }
+    }
+}
+
 /// What a line is.
 #[derive(Debug)]
 pub enum Line {
@@ -312,6 +478,25 @@ fn ops(journal: &str) -> &'static [&'static str] {
         "cases" => &["record", "delete"],
         "reuse" => &["reuse", "delete"],
         "handoffs" => &["handoff"],
+        "durable" => &[
+            "open",
+            "fork",
+            "accept",
+            "repeat",
+            "claim",
+            "renew",
+            "release",
+            "checkpoint",
+            "complete",
+            "fail",
+            "block",
+            "unblock",
+            "subscribe",
+            "unsubscribe",
+            "close",
+            "kill",
+            "delete",
+        ],
         _ => &[
             "store",
             "store_batch",

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cruxctl::store::durable::identity;
+
 use crate::faults;
 use crate::support::{Mount, World, session_line};
 
@@ -148,10 +150,27 @@ fn lived() -> Lived {
         let answer = faults::run(faults::seeded(&world, &args, 500), b"").ends(0);
         fs::write(world.beside(name), &answer.stdout).unwrap();
     }
+    for key in ["k", "held", "blocked", "done"] {
+        run(&world, &format!("durable open --target t --kind flow --key {key}"), "");
+        run(&world, &format!("durable send --target t --key {key}"), "{\"n\":1}");
+        run(&world, &format!("durable subscribe --target t --key {key} --signal s"), "");
+    }
+    for key in ["held", "blocked", "done"] {
+        run(&world, &format!("durable claim --target t --key {key} --lease 10000h"), "");
+    }
+    run(&world, &format!("durable block --fence 1 --work {}", work_of("blocked")), "");
+    run(&world, &format!("durable complete --fence 1 --work {}", work_of("done")), "[1]");
+    run(&world, "durable close --target t --key done", "");
     let accept = fs::read_to_string(world.beside("first")).unwrap();
     run(&world, "handoff accept --key-file mac.key --agent bob", &accept);
     // The second has not been accepted yet.
     Lived { world, case, facts }
+}
+
+/// The first work of a durable session, by its key.
+pub fn work_of(key: &str) -> String {
+    let session = identity::Keyed::of("default", "t", key).session_id;
+    identity::work("default", &session, &identity::input(&session, 1)).0
 }
 
 /// Damage of several kinds between good records.
@@ -204,7 +223,7 @@ pub fn cases() -> Vec<Case> {
             files: Arc::clone(files),
             half: match name {
                 "handoff accept" | "journal repair all" => Half::Steps,
-                "case import" | "case import --atomic" => Half::Records,
+                "case import" | "case import --atomic" | "durable publish" => Half::Records,
                 "handoff keygen" => Half::Files,
                 _ => Half::Never,
             },
@@ -247,6 +266,26 @@ pub fn cases() -> Vec<Case> {
     add("handoff trust add", "handoff trust add bob other.key.pub".into(), b"", &full);
     add("handoff trust remove", "handoff trust remove alice".into(), b"", &full);
     add("handoff accept", "handoff accept --agent carol".into(), &second, &full);
+    for files in [&nothing, &full] {
+        add("durable open", "durable open --target t --kind flow --key new".into(), b"", files);
+    }
+    add("durable fork", "durable fork --target t --key k".into(), b"", &full);
+    add("durable send", "durable send --target t --key k".into(), state, &full);
+    add("durable send again", "durable send --target t --key k --idempotency-key i".into(), b"2", &full);
+    add("durable send-many", "durable send-many --target t --key k".into(), b"[1]\n[2]\n[3]\n", &full);
+    add("durable claim", "durable claim --target t --key k".into(), b"", &full);
+    let held = format!("--fence 1 --work {}", work_of("held"));
+    add("durable renew", format!("durable renew --lease 1h {held}"), b"", &full);
+    add("durable checkpoint", format!("durable checkpoint {held}"), b"[1]", &full);
+    add("durable complete", format!("durable complete {held}"), b"[1]", &full);
+    add("durable fail", format!("durable fail {held}"), b"", &full);
+    add("durable block", format!("durable block {held}"), b"", &full);
+    add("durable unblock", "durable unblock --target t --key blocked".into(), b"", &full);
+    add("durable publish", "durable publish --signal s --occurrence o".into(), b"[1]", &full);
+    add("durable close", "durable close --target t --key k".into(), b"", &full);
+    add("durable kill", "durable kill --target t --key held".into(), b"", &full);
+    add("durable delete", "durable delete --target t --key done".into(), b"", &full);
+    add("journal compact durable", "journal compact durable".into(), b"", &full);
     add("journal compact sessions", "journal compact sessions".into(), b"", &full);
     add("journal compact sessions", "journal compact sessions".into(), b"", &long);
     add("journal compact cases", "journal compact cases".into(), b"", &full);

@@ -223,6 +223,12 @@ fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
     let mut table = Table::open(&context.dir, &JOURNAL, true)?;
     // A long journal is not read whole each time.
     table.keep();
+    if table.is_damaged() {
+        // What a killed writer has begun to write is set aside; nobody works on behind anything else.
+        let (_lock, now) = context.locked(&JOURNAL)?;
+        whole(&now)?;
+        table = now;
+    }
     let (found, later) = candidates(context, table, args)?;
     if found.is_empty() {
         return Ok(later.map_or(Next::Nothing, Next::Later));
@@ -258,7 +264,6 @@ fn is_free(context: &Context, session: &Session, now: DateTime<Utc>) -> bool {
 
 /// The sessions whose work can be claimed, the input that has waited longest first, and when the next one can be.
 fn candidates(context: &mut Context, mut table: Table, args: &Work) -> Result<(Vec<String>, Option<DateTime<Utc>>)> {
-    whole(&table)?;
     let now = context.env.now();
     let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
     let known: Vec<Known> = match &args.session {

@@ -103,7 +103,7 @@ impl Session {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Session> {
         read::read_record(SESSION, bytes)?;
-        serde_json::from_slice(bytes).ok()
+        serde_json::from_slice(bytes).ok().filter(Session::is_sound)
     }
 
     /// The line of an op that says something of a session alone.

@@ -180,7 +180,7 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
     let (Some(range), Some(id)) = (event.members.range("session"), event.record.text("session_id")) else { return };
     let Some(bytes) = event.members.text.get(range.clone()) else { return };
     // What is said of work decides what may be claimed; where it cannot be read, nothing may.
-    let session = serde_json::from_slice::<Session>(bytes).ok();
+    let session = Session::read(bytes);
     let key = IdKey::of(&id);
     let [own, other] = key.words();
     let before = live.row(key).and_then(Known::of).map_or(0, |known| known.processed);

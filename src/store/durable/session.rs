@@ -10,6 +10,9 @@ use super::identity::{self, Keyed};
 use crate::error::{Code, Error, Result};
 use crate::store::{stamped, time_text};
 
+/// More than can be counted in the life of a session.
+const MOST: u64 = 1 << 56;
+
 /// What a session belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -269,6 +272,16 @@ impl Session {
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// Whether its numbers can be: what is finished was accepted, and what is worked on comes between.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let work = self.work.as_ref().is_none_or(|work| {
+            self.processed.checked_add(1) == Some(work.first) && work.first <= work.last && work.last <= self.accepted
+        });
+        let counts = [self.accepted, self.events, self.fences, self.statistics.accepted];
+        self.processed <= self.accepted && work && counts.into_iter().all(|count| count < MOST)
     }
 
     /// A child that goes on from here: the same thread, no inputs, no subscriptions, no key.
