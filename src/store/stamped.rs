@@ -23,7 +23,6 @@ pub mod maybe {
     use super::super::time_text;
 
     /// Writes a moment, if there is one.
-    #[expect(clippy::ref_option, reason = "serde hands out references")]
     pub fn serialize<S: Serializer>(at: &Option<DateTime<Utc>>, to: S) -> Result<S::Ok, S::Error> {
         at.map(time_text).serialize(to)
     }

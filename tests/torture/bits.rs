@@ -153,18 +153,23 @@ impl Original {
         Original { journal, bytes: lines.concat(), lines, known, events, records }
     }
 
-    /// What is done to it. In the short form of every byte one bit is flipped.
+    /// What is done to it. In the short form one bit of a byte is flipped.
     fn ways(&self, plan: &Plan, number: u64) -> Vec<(&'static str, Vec<Way>)> {
         let len = self.bytes.len();
         let mut dice = Dice::new(plan.seed.wrapping_mul(1_000).wrapping_add(number));
         let every = |way: fn(usize) -> Way, end: usize| (0..end).map(way).collect::<Vec<Way>>();
         let flips = |at| (0..8).map(move |bit| Way::Flip(at, bit));
-        let mut ways = vec![("cut at every byte", every(Way::Cut, len))];
         if !plan.long {
-            let one = (0..len).map(|at| Way::Flip(at, u8::try_from(dice.below(8)).unwrap())).collect();
-            ways.push(("a bit of every byte flipped", one));
-            return ways;
+            // Of a journal whose records are long, every other byte.
+            let (step, cut, flipped) = match len {
+                ..16_000 => (1, "cut at every byte", "a bit of every byte flipped"),
+                _ => (2, "cut at every other byte", "a bit of every other byte flipped"),
+            };
+            let places = || (usize::try_from(plan.seed).unwrap_or(0) % step..len).step_by(step);
+            let one = places().map(|at| Way::Flip(at, u8::try_from(dice.below(8)).unwrap())).collect();
+            return vec![(cut, places().map(Way::Cut).collect()), (flipped, one)];
         }
+        let mut ways = vec![("cut at every byte", every(Way::Cut, len))];
         ways.push(("every bit flipped", (0..len).flat_map(flips).collect()));
         ways.push(("every byte made NUL", every(Way::Nul, len)));
         ways.push(("every byte left out", every(Way::Lost, len)));

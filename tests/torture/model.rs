@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use cruxctl::store::durable::identity;
 use serde_json::{Value, json};
 
 use crate::faults::{self, Fault};
@@ -84,7 +85,7 @@ impl Life {
         self.world.run(&["journal", "repair", "--apply", "--quiet"]).ends(0);
         self.holds("after the last repair");
         self.world.run(&["journal", "check", "--full"]).ends(0);
-        for journal in ["sessions", "cases", "facts"] {
+        for journal in ["sessions", "cases", "facts", "durable"] {
             let mut answer = self.world.run(&["journal", "compact", journal]);
             if answer.code() == "refused.damage" && self.zeros {
                 // The witness itself was damaged: nobody but the operator can say that the journal is right.
@@ -171,7 +172,7 @@ impl Life {
         };
         let (case, fact) = (one(&self.maps, &mut self.dice, "cases"), one(&self.maps, &mut self.dice, "facts"));
         let none = String::new();
-        match self.dice.below(22) {
+        match self.dice.below(26) {
             0..5 => {
                 (format!("session put {id}"), format!("{{\"n\":{n},\"s\":\"}}{{\\n{}\"}}", "é".repeat(n as usize)))
             }
@@ -184,7 +185,13 @@ impl Life {
             13 | 14 => (format!("fact store --entity e --key k{} --value v{n} --format id", n % 4), none),
             15 => (format!("fact delete {fact}"), none),
             16 => (format!("handoff accept envelope{} --key-file mac.key --agent bob", n % 4), none),
-            17 | 18 => (format!("journal compact {}", self.dice.of::<&str>(&["sessions", "cases", "facts"])), none),
+            17 | 18 => {
+                let journals = ["sessions", "cases", "facts", "durable"];
+                (format!("journal compact {}", self.dice.of::<&str>(&journals)), none)
+            }
+            21 => (format!("durable open --key k{} --target t --kind flow", n % 4), none),
+            22..25 => (format!("durable send --key k{} --target t", n % 4), format!("{{\"n\":{n}}}")),
+            25 => (format!("durable kill --key k{} --target t", n % 4), none),
             19 => ("journal repair --apply".to_owned(), none),
             20 => ("journal check".to_owned(), none),
             _ => ("journal check --accept".to_owned(), none),
@@ -227,6 +234,16 @@ impl Life {
                 of(&mut maps, "facts").insert(id, json!([args[5], args[7]]));
             }
             ["fact", "delete"] => drop(of(&mut maps, "facts").remove(args[2])),
+            ["durable", verb] => {
+                let id = identity::Keyed::of("default", "t", args[3]).session_id;
+                let durable = of(&mut maps, "durable");
+                match (verb, durable.get_mut(&id)) {
+                    ("open", None) => drop(durable.insert(id, json!([0, "ready"]))),
+                    ("send", Some(session)) => session[0] = json!(session[0].as_u64().unwrap() + 1),
+                    ("kill", Some(session)) => session[1] = json!("killed"),
+                    _ => {}
+                }
+            }
             ["handoff", "accept"] => {
                 let count = self.maps["handoffs"].values().filter(|state| *state == "accepted").count();
                 of(&mut maps, "sessions")
@@ -391,6 +408,10 @@ fn observed(world: &World) -> Maps {
     });
     each("reuse", "cruxctl/reuse.jsonl", &|map, event| {
         drop(map.insert(text(&event["case_id"]), event["times"].clone()))
+    });
+    each("durable", "cruxctl/durable.jsonl", &|map, event| {
+        let session = &event["session"];
+        drop(map.insert(text(&session["session_id"]), json!([session["accepted"], session["state"]])));
     });
     each("handoffs", "cruxctl/handoffs.jsonl", &|map, event| {
         drop(map.insert(text(&event["content_hash"]), event["state"].clone()));

@@ -336,8 +336,7 @@ pub fn forks(context: &mut Context, args: &Forks) -> Result<()> {
             continue;
         }
         let from = forked_from(&found);
-        let cells =
-            [Value::text(&*found.session_id), from.as_deref().map_or(Value::Absent, |json| Value::Json(json))];
+        let cells = [Value::text(&*found.session_id), from.as_deref().map_or(Value::Absent, Value::Json)];
         context.printer.row(0, &[&found.session_id], &cells)?;
     }
     context.printer.end()

@@ -11,6 +11,7 @@ use super::open::tell;
 use super::{Which, checked, cursor, find_to_change, for_change, read_at, write};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
+use crate::journal::Span;
 use crate::journal::table::{self, Table};
 use crate::render::{Group, Value};
 use crate::store::durable::{Claimable, Input, JOURNAL, Progress, Session, Work, identity, rules};
@@ -186,7 +187,8 @@ pub(super) fn check_reason(text: &str) -> Result<()> {
 /// Runs `durable claim`.
 pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
     if let Some(worker) = &args.worker {
-        input::check_new("worker", worker, None)?;
+        let why = worker.starts_with("w_").then(|| "names that begin with w_ belong to durable work".to_owned());
+        input::check_new("worker", worker, why)?;
     }
     let (lock, mut table) = for_change(context, args.dry_run)?;
     let mut session = find_to_change(&mut table, &args.which)?;
@@ -204,12 +206,12 @@ pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
     }
     let until = from_now(now, args.lease, "--lease")?;
     session.claim(args.worker.clone(), until, now);
-    let inputs = match &session.work {
-        Some(work) => inputs_of(&mut table, &session, work)?,
-        None => Vec::new(),
-    };
+    if let Some(work) = &session.work {
+        check_inputs(&mut table, &session, work)?;
+    }
     write(context, lock.as_ref(), table, session.line("claim"))?;
-    tell_claim(context, &session, &inputs, args.dry_run)
+    drop(lock);
+    tell_claim(context, &session, args.dry_run)
         .map_err(|error| error.after(!args.dry_run, "the work is claimed until its lease ends"))
 }
 
@@ -218,27 +220,43 @@ pub(super) fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
-/// The inputs of work, in order.
-pub(super) fn inputs_of(table: &mut Table, session: &Session, work: &Work) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+/// Where an input of a session lies.
+fn place_of(table: &mut Table, id: &str) -> Result<Span> {
+    let known = rules::input(&mut table.live, id);
+    checked(table)?;
+    known.map(|known| known.place).ok_or_else(|| {
+        let message = format!("{} has no input {id}, which it says was accepted", JOURNAL.file);
+        Error::new(Code::RefusedDamage, message).hint("cruxctl journal check durable")
+    })
+}
+
+/// Refuses to begin work of which an input is not there.
+pub(super) fn check_inputs(table: &mut Table, session: &Session, work: &Work) -> Result<()> {
+    (work.first..=work.last)
+        .try_for_each(|cursor| place_of(table, &identity::input(&session.session_id, cursor)).map(|_| ()))
+}
+
+/// Hands out the inputs of work, in order, one at a time.
+pub(super) fn each_input(
+    table: &mut Table,
+    session: &Session,
+    work: &Work,
+    take: &mut dyn FnMut(Input) -> Result<()>,
+) -> Result<()> {
     for cursor in work.first..=work.last {
         let id = identity::input(&session.session_id, cursor);
-        let mut place = |table: &mut Table| rules::input(&mut table.live, &id).map(|known| known.place);
-        let Some(found) = place(table) else {
-            checked(table)?;
-            let message = format!("{} has no input {id}, which it says was accepted", JOURNAL.file);
-            return Err(Error::new(Code::RefusedDamage, message).hint("cruxctl journal check durable"));
-        };
-        let input = read_at(table, found, Input::read, &mut place)?;
+        let place = place_of(table, &id)?;
+        let mut again = |table: &mut Table| rules::input(&mut table.live, &id).map(|known| known.place);
+        let input = read_at(table, place, Input::read, &mut again)?;
         if input.input_id != id {
             return Err(table::rewritten(&JOURNAL));
         }
-        inputs.push(input);
+        take(input)?;
     }
-    Ok(inputs)
+    Ok(())
 }
 
-fn tell_claim(context: &mut Context, session: &Session, inputs: &[Input], dry_run: bool) -> Result<()> {
+fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result<()> {
     let Some(work) = &session.work else { return Ok(()) };
     let first = identity::input(&session.session_id, work.first);
     let (_, effect) = identity::work(&session.namespace, &session.session_id, &first);
@@ -256,7 +274,8 @@ fn tell_claim(context: &mut Context, session: &Session, inputs: &[Input], dry_ru
     ];
     context.printer.begin("cruxctl.durable.claim.v1", CLAIMED)?;
     context.printer.row(0, &[&work.work_id], &cells)?;
-    for input in inputs {
+    let mut table = Table::open(&context.dir, &JOURNAL, false)?;
+    each_input(&mut table, session, work, &mut |input| {
         let cells = [
             Value::text(&*input.input_id),
             cursor(input.cursor),
@@ -264,8 +283,8 @@ fn tell_claim(context: &mut Context, session: &Session, inputs: &[Input], dry_ru
             Value::Time(input.accepted_at),
             input.payload.as_ref().map_or(Value::Absent, |payload| Value::Json(payload.get().as_bytes())),
         ];
-        context.printer.row(1, &[], &cells)?;
-    }
+        context.printer.row(1, &[], &cells)
+    })?;
     context.printer.end()
 }
 

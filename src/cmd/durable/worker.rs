@@ -4,10 +4,10 @@
 //! knows that both are gone, and need not wait until the lease ends.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -19,11 +19,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::value::RawValue;
 
 use super::join::wait_for_change;
-use super::turn::{blocked, completed, failed, from_now, inputs_of, output, released, renewed};
+use super::turn::{blocked, check_inputs, completed, each_input, failed, from_now, output, released, renewed};
 use super::{checked, session, whole};
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result, plain};
+use crate::journal::files;
 use crate::journal::lock::Lock;
 use crate::journal::replay::{self, Opened};
 use crate::journal::table::{Table, rewritten};
@@ -76,7 +77,8 @@ pub const WORKED: &[Group] = &[Group {
 const BLOCKS: i32 = 78;
 
 /// How often a command that runs is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_millis(20);
+const SHORT_LOOK: Duration = Duration::from_micros(200);
 
 /// The longest wait before a command is tried again.
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
@@ -102,7 +104,14 @@ impl Alive {
     fn begin(context: &Context) -> Result<Alive> {
         let name = env::new_id("w_")?;
         let folder = folder(context);
+        // Behind the lock nobody takes a file that is not locked yet for one that was left behind.
+        let _lock = Lock::take(&context.dir, context.lock_timeout)?;
         context.dir.make(&folder)?;
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+                files::remove_kept(&entry.path());
+            }
+        }
         let path = folder.join(&name);
         let file = context.dir.create_new(&path, false)?;
         file.try_lock().map_err(|error| {
@@ -130,7 +139,7 @@ impl Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        crate::journal::files::remove_kept(&self.path);
+        files::remove_kept(&self.path);
     }
 }
 
@@ -243,6 +252,9 @@ fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
         }
         let until = from_now(now, args.lease, "--lease")?;
         session.claim(Some(alive.name.clone()), until, now);
+        if let Some(work) = &session.work {
+            check_inputs(&mut table, &session, work)?;
+        }
         let line = session.line("claim");
         context.append(&lock, table, &[line])?;
         return Ok(Next::Work(Box::new(session)));
@@ -369,40 +381,33 @@ fn execute(
     work: &Activation,
     stop: &Arc<AtomicUsize>,
 ) -> Result<End> {
-    let mut table = Table::open(&context.dir, &JOURNAL, false)?;
-    let inputs = inputs_of(&mut table, session, work)?;
-    drop(table);
-    let mut text = Vec::new();
-    for input in inputs {
-        let Some(payload) = input.payload else {
-            return Ok(End::Failed(format!("the payload of input {} was erased", input.cursor)));
-        };
-        text.extend_from_slice(payload.get().as_bytes());
-        text.push(b'\n');
-    }
     let most = input::most_state_bytes(None)?;
     let mut child = spawn(args, session, work).map_err(|error| {
         let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Error::from_io(&format!("cannot run {name}"), &error)
     })?;
-    let feeder = child.stdin.take().map(|mut stdin| {
-        thread::spawn(move || {
-            // A command need not read all of it, or any.
-            let _ = stdin.write_all(&text);
-        })
+    let feeder = child.stdin.take().map(|stdin| {
+        let (dir, session, work) = (context.dir.clone(), session.clone(), work.clone());
+        thread::spawn(move || feed(&dir, &session, &work, stdin))
     });
     let reader = child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
     let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
     let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, until: work.until, stopped: None };
+    let mut ended = None;
     let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) => {}
-            Err(error) => return Err(Error::from_io("cannot wait for the command", &error)),
+        if ended.is_none() {
+            ended = child.try_wait().map_err(|error| Error::from_io("cannot wait for the command", &error))?;
+        }
+        // What it has started in the background may still write to its output. And what was not all read as it was sent is
+        // no input: that is known only when all of it was handed over.
+        let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
+        let fed = feeder.as_ref().is_none_or(thread::JoinHandle::is_finished);
+        if let Some(status) = ended.filter(|_| read && fed) {
+            break status;
         }
         match watch.look(context, args, (session, work), stop, &child) {
-            Ok(None) => thread::sleep(LOOK),
-            // What still writes to its output is not waited for.
+            // A command that takes long is looked at less often.
+            Ok(None) => thread::sleep((watch.begun.elapsed() / 16).clamp(SHORT_LOOK, LOOK)),
             end => {
                 end_group(&mut child);
                 return Ok(end?.unwrap_or(End::Lost));
@@ -413,7 +418,8 @@ fn execute(
         return Ok(End::Stopped);
     }
     let written = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
-    drop(feeder);
+    let failed = |_| Err(Error::new(Code::EnvironmentIo, "the inputs could not be handed to the command"));
+    feeder.map_or(Ok(()), |feeder| feeder.join().unwrap_or_else(failed))?;
     Ok(match (outcome(status), written) {
         (Some(end), _) => end,
         (None, Err(why)) => End::Failed(why),
@@ -421,6 +427,25 @@ fn execute(
             Ok(output) => End::Completed(output),
             Err(why) => End::Failed(format!("its standard output is not one JSON value: {why}")),
         },
+    })
+}
+
+/// Hands the inputs of work to a command, one to a line.
+fn feed(dir: &files::DataDir, session: &Session, work: &Activation, stdin: ChildStdin) -> Result<()> {
+    let mut table = Table::open(dir, &JOURNAL, false)?;
+    let mut stdin = Some(BufWriter::new(stdin));
+    each_input(&mut table, session, work, &mut |input| {
+        let Some(payload) = input.payload else {
+            let message = format!("the payload of input {} was erased", input.cursor);
+            return Err(Error::new(Code::RefusedDamage, message));
+        };
+        // A command need not read all of it, or any.
+        if let Some(to) = &mut stdin
+            && (to.write_all(payload.get().as_bytes()).is_err() || to.write_all(b"\n").is_err())
+        {
+            stdin = None;
+        }
+        Ok(())
     })
 }
 
