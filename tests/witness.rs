@@ -927,3 +927,27 @@ fn whether_a_journal_is_still_there_that_cannot_be_told_is_not_called_another_on
     }
     assert!(seen > 2, "{seen}");
 }
+
+#[test]
+fn a_journal_is_not_replaced_where_nobody_could_tell_afterwards_that_it_was_us() {
+    if strace_is_waived() {
+        return;
+    }
+    let world = World::new();
+    for id in ["a", "b", "c"] {
+        world.put(id, "1");
+    }
+    world.put("b", "2");
+    world.put("d", "1");
+    world.run(&["journal", "check"]).ends(0);
+    let before = world.read(JOURNAL);
+    let note = world.dir().join("cruxctl/index/sessions.continued");
+    // The first rename is that of the note.
+    let inject = "inject=rename:error=ENOSPC:when=1";
+    let traced = world.traced(&["-e", inject], &["journal", "compact", "sessions"], "");
+    assert_eq!(traced.answer.status, 7, "{traced:?}");
+    assert!(world.read(JOURNAL) == before && !note.exists());
+    world.run(&["journal", "check"]).ends(0);
+    world.run(&["journal", "compact", "sessions"]).ends(0);
+    world.run(&["journal", "check"]).ends(0);
+}

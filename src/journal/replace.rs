@@ -16,7 +16,7 @@ use super::files::{self, DataDir};
 use super::finding::Span;
 use super::index;
 use super::lock::Lock;
-use super::witness::Identity;
+use super::witness::{self, Found, Identity};
 use crate::error::{Code, Error, Result};
 
 /// How much is copied at once.
@@ -115,8 +115,12 @@ impl<'f> Replacement<'f> {
         self.finish()?;
         let known = self.old_len;
         self.carry_over()?;
-        // Whoever follows the journal without it compares the two; a check takes one for a copy of the other.
-        let _ = self.note();
+        // Whoever follows the journal without it compares the two. A check would take the copy for one that has lost lines,
+        // where nobody makes a new witness behind it.
+        let noted = self.note();
+        if !matches!(witness::open(&self.dir, self.journal), Found::Nothing) {
+            noted?;
+        }
         fs::rename(&self.temp, &self.target).map_err(|e| Error::io("replace", &self.target, &e))?;
         self.committed = true;
         replaced();
