@@ -100,7 +100,8 @@ struct Plain {
     facts: Vec<Value>,
     /// Ids whose facts later ones have removed.
     removed: BTreeSet<String>,
-    /// Such an id was stored again, which no writer does: ids are new each time.
+    /// Such an id was stored again, or a consolidation was recorded again with fewer sources. No writer does either: ids
+    /// are new each time, and a consolidation is recorded once, with all of its sources.
     again: bool,
     consolidations: BTreeMap<String, Vec<String>>,
 }
@@ -227,7 +228,8 @@ impl Plain {
         sources.iter().for_each(|source| self.set(source, "superseded_by", json!(canonical)));
         sources.sort();
         sources.dedup();
-        self.consolidations.insert(canonical.to_owned(), sources);
+        let before = self.consolidations.insert(canonical.to_owned(), sources.clone());
+        self.again |= before.is_some_and(|before| before.iter().any(|source| !sources.contains(source)));
     }
 
     /// The facts as the daemon has them after a replay.

@@ -153,21 +153,18 @@ impl Original {
         Original { journal, bytes: lines.concat(), lines, known, events, records }
     }
 
-    /// What is done to it. In the short form one bit of a byte is flipped.
+    /// What is done to it. In the short form one bit of every other byte is flipped.
     fn ways(&self, plan: &Plan, number: u64) -> Vec<(&'static str, Vec<Way>)> {
         let len = self.bytes.len();
         let mut dice = Dice::new(plan.seed.wrapping_mul(1_000).wrapping_add(number));
         let every = |way: fn(usize) -> Way, end: usize| (0..end).map(way).collect::<Vec<Way>>();
         let flips = |at| (0..8).map(move |bit| Way::Flip(at, bit));
         if !plan.long {
-            // Of a journal whose records are long, every other byte.
-            let (step, cut, flipped) = match len {
-                ..16_000 => (1, "cut at every byte", "a bit of every byte flipped"),
-                _ => (2, "cut at every other byte", "a bit of every other byte flipped"),
-            };
-            let places = || (usize::try_from(plan.seed).unwrap_or(0) % step..len).step_by(step);
+            let first = usize::from(plan.seed % 2 == 1);
+            let places = || (first..len).step_by(2);
             let one = places().map(|at| Way::Flip(at, u8::try_from(dice.below(8)).unwrap())).collect();
-            return vec![(cut, places().map(Way::Cut).collect()), (flipped, one)];
+            let cuts = places().map(Way::Cut).collect();
+            return vec![("cut at every other byte", cuts), ("a bit of every other byte flipped", one)];
         }
         let mut ways = vec![("cut at every byte", every(Way::Cut, len))];
         ways.push(("every bit flipped", (0..len).flat_map(flips).collect()));

@@ -28,7 +28,7 @@ impl Way {
     /// At which calls it happens: in the short form, of those of which there are very many, at some.
     fn calls(&self, plan: &Plan, case: usize) -> impl Iterator<Item = u32> {
         let many = matches!(self.calls, "read" | "open" | CHANGES);
-        let step = if many && !plan.long { 8 } else { 1 };
+        let step = if many && !plan.long { 16 } else { 1 };
         let first = u32::try_from((case as u64 + plan.seed) % step).unwrap_or_default() + 1;
         (first..10_000).step_by(usize::try_from(step).unwrap_or(1))
     }
