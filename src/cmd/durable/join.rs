@@ -7,7 +7,6 @@ use clap::Args;
 use super::{checked, read_at, session};
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
-
 use crate::journal::replay::Opened;
 use crate::journal::table::Table;
 use crate::render::{Format, Value, for_terminal};

@@ -305,18 +305,9 @@ impl Session {
             session_id,
             key: None,
             key_hash,
+            thread_id: self.thread_id.clone(),
             forked_from: Some(from),
-            state: State::Ready,
-            accepted: 0,
-            processed: 0,
-            events: 1,
-            fences: 0,
-            work: None,
-            fenced_work_id: None,
-            statistics: Statistics::default(),
-            created_at: now,
-            updated_at: now,
-            ..self.clone()
+            ..Session::open(&self.namespace, (&self.target_id, self.target_kind), "", now)
         })
     }
 
