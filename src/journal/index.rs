@@ -30,7 +30,7 @@ use super::lock::Lock;
 use super::replay::{Opened, Seen};
 use super::scan::Stretch;
 
-const MAGIC: &[u8; 8] = b"CRUXIX06";
+const MAGIC: &[u8; 8] = b"CRUXIX07";
 /// Stands in the place of the magic while slots are changed. Where a process was killed then, it stays.
 const CHANGING: &[u8; 8] = b"CRUXIX--";
 const HEADER: usize = 4096;

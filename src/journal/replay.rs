@@ -321,6 +321,13 @@ impl Opened {
         ((opened.dev(), opened.ino()) == (there.dev(), there.ino())).then_some(there)
     }
 
+    /// The same file as it was when it was opened.
+    pub fn try_clone(&self) -> Result<Opened> {
+        let file = self.file.as_ref().map(File::try_clone).transpose();
+        let file = file.map_err(|e| Error::io("open", &self.path, &e))?;
+        Ok(Opened { path: self.path.clone(), file, ..*self })
+    }
+
     /// The same file as it is now, for the holder of the lock.
     pub fn again(&self, dir: &DataDir, journal: &Journal, lock: &Lock) -> Result<Opened> {
         let Some(file) = &self.file else { return open_locked(dir, journal, lock) };

@@ -1,6 +1,6 @@
 //! `cruxctl durable`: sessions under a key, a queue of inputs each, and workers. One file for each thing that is done:
-//! `open` makes them, `ingress` sends, `turn` claims and commits step by step, `worker` does so for any program, `join`
-//! hands out results, `look` shows without payloads, `stream` tells what happens, `signal` subscribes and publishes,
+//! `open` makes them, `ingress` sends, `turn` claims and commits step by step, `worker` does so for any program (`queue`
+//! says what is next, `running` sees to the program), `join` hands out results, `look` shows without payloads, `stream` tells what happens, `signal` subscribes and publishes,
 //! `life` ends them.
 
 pub mod ingress;
@@ -8,6 +8,8 @@ pub mod join;
 pub mod life;
 pub mod look;
 pub mod open;
+mod queue;
+mod running;
 pub mod signal;
 pub mod stream;
 pub mod turn;
@@ -18,6 +20,7 @@ use clap::{Args, Subcommand};
 use super::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
+use crate::journal::live::IdKey;
 use crate::journal::lock::Lock;
 use crate::journal::table::{self, Table};
 use crate::render::quoted;
@@ -247,15 +250,19 @@ fn read_at<T>(
 
 /// A session by its id, deleted or not.
 fn session(table: &mut Table, id: &str) -> Result<Option<Session>> {
-    let known = rules::session(&mut table.live, id);
-    checked(table)?;
-    let Some(Known { place, .. }) = known else { return Ok(None) };
-    let mut again = |table: &mut Table| rules::session(&mut table.live, id).map(|known| known.place);
-    let found = read_at(table, place, Session::read, &mut again)?;
-    if found.session_id != id {
+    let found = session_at(table, IdKey::of(id))?;
+    if found.as_ref().is_some_and(|found| found.session_id != id) {
         return Err(table::rewritten(&JOURNAL));
     }
-    Ok(Some(found))
+    Ok(found)
+}
+
+/// A session by its key in the index, deleted or not.
+fn session_at(table: &mut Table, key: IdKey) -> Result<Option<Session>> {
+    let mut place = |table: &mut Table| rules::by_index_key(&mut table.live, key).map(|known| known.place);
+    let found = place(table);
+    checked(table)?;
+    found.map(|found| read_at(table, found, Session::read, &mut place)).transpose()
 }
 
 /// An error where the index could not be read.

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::value::RawValue;
 
 use super::open::tell;
-use super::{Which, checked, cursor, find_to_change, for_change, read_at, write};
+use super::{Which, checked, cursor, find_to_change, for_change, read_at, session_at, write};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
@@ -290,15 +290,10 @@ fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result
 
 /// The session whose work it is.
 pub(super) fn session_of(table: &mut Table, work_id: &str) -> Result<Session> {
-    let mut place = |table: &mut Table| {
-        let work = rules::work(&mut table.live, work_id)?;
-        rules::by_index_key(&mut table.live, work.session).map(|known| known.place)
-    };
-    let Some(found) = place(table) else {
-        checked(table)?;
-        return Err(Error::new(Code::NoSessionWork, format!("there is no work {work_id:?}")));
-    };
-    read_at(table, found, Session::read, &mut place)
+    let work = rules::work(&mut table.live, work_id);
+    checked(table)?;
+    let found = work.map_or(Ok(None), |work| session_at(table, work.session))?;
+    found.ok_or_else(|| Error::new(Code::NoSessionWork, format!("there is no work {work_id:?}")))
 }
 
 /// What somebody who holds work does to it: the line, from the session as it is afterwards.

@@ -4,33 +4,29 @@
 //! knows that both are gone, and need not wait until the lease ends.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use clap::Args;
-use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::value::RawValue;
 
 use super::join::wait_for_change;
-use super::turn::{blocked, check_inputs, completed, each_input, failed, from_now, output, released, renewed};
-use super::{checked, session, whole};
-use crate::cmd::{Context, input};
+use super::queue::{Queue, Waiting};
+use super::running::{End, execute};
+use super::turn::{blocked, check_inputs, completed, failed, from_now, released};
+use super::{session, session_at, whole};
+use crate::cmd::Context;
 use crate::env;
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result};
 use crate::journal::files;
 use crate::journal::lock::Lock;
-use crate::journal::replay::{self, Opened};
+use crate::journal::replay;
 use crate::journal::table::{Table, rewritten};
 use crate::render::{Group, Value};
-use crate::store::durable::rules::{self, Known};
-use crate::store::durable::{Claimable, JOURNAL, Session, Work as Activation, identity};
+use crate::store::durable::{Claimable, JOURNAL, Session};
 
 /// Arguments of `durable work`.
 #[derive(Args, Debug)]
@@ -73,24 +69,8 @@ pub const WORKED: &[Group] = &[Group {
     blocks: false,
 }];
 
-/// With this status a command asks for somebody to put something right: EX_CONFIG of sysexits.h.
-const BLOCKS: i32 = 78;
-
-/// How often a command that runs is looked at.
-const LOOK: Duration = Duration::from_millis(20);
-const SHORT_LOOK: Duration = Duration::from_micros(200);
-
 /// The longest wait before a command is tried again.
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
-
-/// How often it is looked whether the work of a command that runs was taken away.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
-
-/// How long a command has to end by itself once it was told to.
-const GRACE: Duration = Duration::from_secs(8);
-
-/// How many bytes of a result are read at once.
-const BLOCK: usize = 1 << 16;
 
 /// A worker that is alive as long as its file is locked.
 struct Alive {
@@ -148,17 +128,6 @@ fn folder(context: &Context) -> PathBuf {
     context.dir.own().join("workers")
 }
 
-/// What a command has come to.
-enum End {
-    Completed(Box<RawValue>),
-    Failed(String),
-    Blocked(String),
-    /// A signal has ended the worker: somebody else goes on.
-    Stopped,
-    /// Somebody else has it by now.
-    Lost,
-}
-
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Work) -> Result<()> {
     let stop = Arc::new(AtomicUsize::new(0));
@@ -167,13 +136,14 @@ pub fn run(context: &mut Context, args: &Work) -> Result<()> {
             .map_err(|error| Error::from_io("cannot listen to signals", &error))?;
     }
     let alive = Alive::begin(context)?;
+    let mut queue = Queue::new(args.session.as_deref(), args.target.as_deref());
     context.printer.begin("cruxctl.durable.work.v1", WORKED)?;
     let mut done = 0u64;
     loop {
         if stop.load(Ordering::Relaxed) != 0 || context.printer.gone() {
             break;
         }
-        match next(context, args, &alive)? {
+        match next(context, args, &alive, &mut queue)? {
             Next::Work(session) => {
                 done += 1;
                 one(context, args, *session, &stop)?;
@@ -198,7 +168,7 @@ pub fn run(context: &mut Context, args: &Work) -> Result<()> {
 
 /// What is to be done next.
 enum Next {
-    /// This session's work, which is claimed.
+    /// This session's work.
     Work(Box<Session>),
     /// Nothing now, but at this moment.
     Later(DateTime<Utc>),
@@ -225,7 +195,7 @@ fn wait(context: &mut Context, at: Option<DateTime<Utc>>, stop: &AtomicUsize) ->
 }
 
 /// Claims what has waited longest.
-fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
+fn next(context: &mut Context, args: &Work, alive: &Alive, queue: &mut Queue) -> Result<Next> {
     // It is later than it was.
     context.env = env::Env::read()?;
     // Without the lock first: nobody is kept waiting where there is nothing.
@@ -238,28 +208,47 @@ fn next(context: &mut Context, args: &Work, alive: &Alive) -> Result<Next> {
         whole(&now)?;
         table = now;
     }
-    let (found, later) = candidates(context, table, args)?;
-    if found.is_empty() {
-        return Ok(later.map_or(Next::Nothing, Next::Later));
-    }
+    queue.follow(&mut table)?;
+    let found = first(context, &mut table, queue)?;
+    let Next::Work(_) = found else { return Ok(found) };
     let (lock, mut table) = context.locked(&JOURNAL)?;
     whole(&table)?;
+    queue.follow(&mut table)?;
+    // Another worker may have been faster.
+    let found = first(context, &mut table, queue)?;
+    let Next::Work(mut session) = found else { return Ok(found) };
     let now = context.env.now();
-    for id in found {
-        let Some(mut session) = session(&mut table, &id)? else { continue };
-        if !is_free(context, &session, now) {
-            continue;
-        }
-        let until = from_now(now, args.lease, "--lease")?;
-        session.claim(Some(alive.name.clone()), until, now);
-        if let Some(work) = &session.work {
-            check_inputs(&mut table, &session, work)?;
-        }
-        let line = session.line("claim");
-        context.append(&lock, table, &[line])?;
-        return Ok(Next::Work(Box::new(session)));
+    let until = from_now(now, args.lease, "--lease")?;
+    session.claim(Some(alive.name.clone()), until, now);
+    if let Some(work) = &session.work {
+        check_inputs(&mut table, &session, work)?;
     }
-    Ok(Next::Later(now))
+    let line = session.line("claim");
+    context.append(&lock, table, &[line])?;
+    Ok(Next::Work(session))
+}
+
+/// The session whose work has waited longest of what can be claimed.
+fn first(context: &Context, table: &mut Table, queue: &Queue) -> Result<Next> {
+    let now = context.env.now();
+    let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
+    let mut later = None::<u64>;
+    for Waiting { key, due, held } in queue.in_order() {
+        // Another worker may be gone long before its lease ends.
+        if due <= millis || held {
+            let session = session_at(table, key)?.ok_or_else(|| rewritten(&JOURNAL))?;
+            if is_free(context, &session, now) {
+                return Ok(Next::Work(Box::new(session)));
+            }
+        }
+        // What another worker has is its own affair; the rest waits for less than a millisecond.
+        if !held {
+            let due = due.max(millis + 1);
+            later = Some(later.map_or(due, |at| at.min(due)));
+        }
+    }
+    let later = later.and_then(|at| DateTime::from_timestamp_millis(i64::try_from(at).ok()?));
+    Ok(later.map_or(Next::Nothing, Next::Later))
 }
 
 /// Whether the work of a session can be claimed.
@@ -274,50 +263,8 @@ fn is_free(context: &Context, session: &Session, now: DateTime<Utc>) -> bool {
     }
 }
 
-/// The sessions whose work can be claimed, the input that has waited longest first, and when the next one can be.
-fn candidates(context: &mut Context, mut table: Table, args: &Work) -> Result<(Vec<String>, Option<DateTime<Utc>>)> {
-    let now = context.env.now();
-    let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
-    let known: Vec<Known> = match &args.session {
-        Some(id) => rules::session(&mut table.live, id).into_iter().collect(),
-        None => {
-            let rows =
-                table.live.rows().map_err(|error| Error::io("read the index of", &table.opened.path, &error))?;
-            rows.into_iter().filter_map(|(_, row)| Known::of(row)).collect()
-        }
-    };
-    checked(&mut table)?;
-    let (mut found, mut later) = (Vec::new(), None::<u64>);
-    for known in known.into_iter().filter(|known| known.due > 0) {
-        if known.due > millis && !known.held {
-            later = Some(later.map_or(known.due, |at| at.min(known.due)));
-            continue;
-        }
-        let Some(session) = Session::read(&table.opened.read(known.place)?) else {
-            return Err(rewritten(&JOURNAL));
-        };
-        if args.target.as_ref().is_some_and(|target| *target != session.target_id) {
-            continue;
-        }
-        if !is_free(context, &session, now) {
-            // What another worker has is its own affair; the rest waits for less than a millisecond.
-            if !known.held {
-                later = Some(millis + 1);
-            }
-            continue;
-        }
-        let first = identity::input(&session.session_id, session.processed + 1);
-        let since = rules::input(&mut table.live, &first).map_or(u64::MAX, |input| input.place.offset);
-        found.push((since, session.session_id));
-    }
-    checked(&mut table)?;
-    found.sort_unstable();
-    let later = later.and_then(|at| DateTime::from_timestamp_millis(i64::try_from(at).ok()?));
-    Ok((found.into_iter().map(|(_, id)| id).collect(), later))
-}
-
 /// Does the work that was claimed.
-fn one(context: &mut Context, args: &Work, claimed: Session, stop: &Arc<AtomicUsize>) -> Result<()> {
+fn one(context: &mut Context, args: &Work, claimed: Session, stop: &AtomicUsize) -> Result<()> {
     let Some(work) = claimed.work.clone() else { return Ok(()) };
     // What was prepared is not done again.
     let (end, failure) = match work.prepared {
@@ -371,219 +318,4 @@ fn one(context: &mut Context, args: &Work, claimed: Session, stop: &Arc<AtomicUs
     ];
     context.printer.row(0, &[&work.work_id], &cells)?;
     failure.map_or(Ok(()), Err)
-}
-
-/// Runs the command with the inputs of work; says what it has come to.
-fn execute(
-    context: &mut Context,
-    args: &Work,
-    session: &Session,
-    work: &Activation,
-    stop: &Arc<AtomicUsize>,
-) -> Result<End> {
-    let most = input::most_state_bytes(None)?;
-    let mut child = spawn(args, session, work).map_err(|error| {
-        let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Error::from_io(&format!("cannot run {name}"), &error)
-    })?;
-    let feeder = child.stdin.take().map(|stdin| {
-        let (dir, session, work) = (context.dir.clone(), session.clone(), work.clone());
-        thread::spawn(move || feed(&dir, &session, &work, stdin))
-    });
-    let reader = child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
-    let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
-    let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, until: work.until, stopped: None };
-    let mut ended = None;
-    let status = loop {
-        if ended.is_none() {
-            ended = child.try_wait().map_err(|error| Error::from_io("cannot wait for the command", &error))?;
-        }
-        // What it has started in the background may still write to its output. And what was not all read as it was sent is
-        // no input: that is known only when all of it was handed over.
-        let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
-        let fed = feeder.as_ref().is_none_or(thread::JoinHandle::is_finished);
-        if let Some(status) = ended.filter(|_| read && fed) {
-            break status;
-        }
-        match watch.look(context, args, (session, work), stop, &child) {
-            // A command that takes long is looked at less often.
-            Ok(None) => thread::sleep((watch.begun.elapsed() / 16).clamp(SHORT_LOOK, LOOK)),
-            end => {
-                end_group(&mut child);
-                return Ok(end?.unwrap_or(End::Lost));
-            }
-        }
-    };
-    if watch.stopped.is_some() && !status.success() {
-        return Ok(End::Stopped);
-    }
-    let written = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
-    let failed = |_| Err(Error::new(Code::EnvironmentIo, "the inputs could not be handed to the command"));
-    feeder.map_or(Ok(()), |feeder| feeder.join().unwrap_or_else(failed))?;
-    Ok(match (outcome(status), written) {
-        (Some(end), _) => end,
-        (None, Err(why)) => End::Failed(why),
-        (None, Ok(written)) => match output(&written) {
-            Ok(output) => End::Completed(output),
-            Err(why) => End::Failed(format!("its standard output is not one JSON value: {why}")),
-        },
-    })
-}
-
-/// Hands the inputs of work to a command, one to a line.
-fn feed(dir: &files::DataDir, session: &Session, work: &Activation, stdin: ChildStdin) -> Result<()> {
-    let mut table = Table::open(dir, &JOURNAL, false)?;
-    let mut stdin = Some(BufWriter::new(stdin));
-    each_input(&mut table, session, work, &mut |input| {
-        let Some(payload) = input.payload else {
-            let message = format!("the payload of input {} was erased", input.cursor);
-            return Err(Error::new(Code::RefusedDamage, message));
-        };
-        // A command need not read all of it, or any.
-        if let Some(to) = &mut stdin
-            && (to.write_all(payload.get().as_bytes()).is_err() || to.write_all(b"\n").is_err())
-        {
-            stdin = None;
-        }
-        Ok(())
-    })
-}
-
-/// What an exit status says, unless it says that the output counts.
-fn outcome(status: ExitStatus) -> Option<End> {
-    match (status.code(), status.signal()) {
-        (Some(0), _) => None,
-        (Some(BLOCKS), _) => Some(End::Blocked(format!("the command ended with {BLOCKS}"))),
-        (Some(code), _) => Some(End::Failed(format!("the command ended with {code}"))),
-        (None, signal) => Some(End::Failed(format!("signal {} ended the command", signal.unwrap_or_default()))),
-    }
-}
-
-fn spawn(args: &Work, session: &Session, work: &Activation) -> io::Result<Child> {
-    let (name, rest) = args.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let first = identity::input(&session.session_id, work.first);
-    let (_, effect) = identity::work(&session.namespace, &session.session_id, &first);
-    Command::new(name)
-        .args(rest)
-        .env("CRUXCTL_WORK_ID", &work.work_id)
-        .env("CRUXCTL_WORK_EFFECT", effect)
-        .env("CRUXCTL_WORK_SESSION", &session.session_id)
-        .env("CRUXCTL_WORK_THREAD", &session.thread_id)
-        .env("CRUXCTL_WORK_TARGET", &session.target_id)
-        .env("CRUXCTL_WORK_KEY", session.key.as_deref().unwrap_or_default())
-        .env("CRUXCTL_WORK_FIRST", work.first.to_string())
-        .env("CRUXCTL_WORK_LAST", work.last.to_string())
-        .env("CRUXCTL_WORK_ATTEMPT", (work.failures + 1).to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        // Its own group: what it has started ends with it.
-        .process_group(0)
-        .spawn()
-}
-
-/// Reads an output, of which no more is kept than may be a result.
-fn read_most(mut from: impl Read, most: u64) -> std::result::Result<Vec<u8>, String> {
-    let (mut bytes, mut block, mut too_long) = (Vec::new(), vec![0; BLOCK], false);
-    loop {
-        match from.read(&mut block) {
-            Ok(0) => break,
-            Ok(got) if bytes.len() as u64 + got as u64 <= most => bytes.extend_from_slice(&block[..got]),
-            Ok(_) => too_long = true,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("its standard output cannot be read: {}", plain(&error))),
-        }
-    }
-    if too_long { Err(format!("its standard output has more than {most} bytes")) } else { Ok(bytes) }
-}
-
-/// Sees to it that a command that runs is stopped in time, and its claim kept.
-struct Watch {
-    begun: Instant,
-    /// When it was last looked whether the work is still held, and the journal as it was then.
-    looked: Instant,
-    opened: Opened,
-    until: Option<DateTime<Utc>>,
-    /// When the command was told to end.
-    stopped: Option<Instant>,
-}
-
-impl Watch {
-    /// What a command that runs has come to, if it must be ended now.
-    fn look(
-        &mut self,
-        context: &mut Context,
-        args: &Work,
-        of: (&Session, &Activation),
-        stop: &AtomicUsize,
-        child: &Child,
-    ) -> Result<Option<End>> {
-        if stop.load(Ordering::Relaxed) != 0 && self.stopped.is_none() {
-            // What it has done by then counts.
-            self.stopped = Some(Instant::now());
-            to_group(child, Signal::TERM);
-        }
-        if self.stopped.is_some_and(|since| since.elapsed() >= GRACE) {
-            return Ok(Some(End::Stopped));
-        }
-        if let Some(timeout) = args.timeout.filter(|timeout| self.begun.elapsed() >= *timeout) {
-            let time = humantime::format_duration(timeout);
-            return Ok(Some(End::Failed(format!("the command ran for longer than {time}"))));
-        }
-        let half = TimeDelta::from_std(args.lease / 2).unwrap_or_default();
-        let now = env::Env::read()?.now();
-        if self.until.is_some_and(|until| now + half >= until) {
-            return self.renew(context, args, of);
-        }
-        if self.looked.elapsed() >= LOOK_AGAIN {
-            self.looked = Instant::now();
-            return self.still_held(context, of);
-        }
-        Ok(None)
-    }
-
-    /// Looks whether the session was killed meanwhile, or somebody else has the work.
-    fn still_held(&mut self, context: &Context, (of, work): (&Session, &Activation)) -> Result<Option<End>> {
-        if self.opened.is_unchanged() {
-            return Ok(None);
-        }
-        let mut table = Table::open(&context.dir, &JOURNAL, false)?;
-        let held = match session(&mut table, &of.session_id)? {
-            Some(mut session) => session.held(&work.work_id, work.fence, env::Env::read()?.now()).is_ok(),
-            None => false,
-        };
-        self.opened = table.opened;
-        Ok((!held).then_some(End::Lost))
-    }
-
-    fn renew(
-        &mut self,
-        context: &mut Context,
-        args: &Work,
-        (of, work): (&Session, &Activation),
-    ) -> Result<Option<End>> {
-        let (lock, mut table): (Lock, Table) = context.locked(&JOURNAL)?;
-        let now = context.env.now();
-        let Some(mut session) = session(&mut table, &of.session_id)? else { return Ok(Some(End::Lost)) };
-        if session.held(&work.work_id, work.fence, now).is_err() {
-            return Ok(Some(End::Lost));
-        }
-        let until = from_now(now, args.lease, "--lease")?;
-        let line = renewed(&mut session, until, now)?;
-        context.append(&lock, table, &[line])?;
-        self.until = Some(until);
-        Ok(None)
-    }
-}
-
-fn to_group(child: &Child, signal: Signal) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // One that is gone needs none.
-        let _ = kill_process_group(pid, signal);
-    }
-}
-
-/// Ends a command and all that it has started.
-fn end_group(child: &mut Child) {
-    to_group(child, Signal::KILL);
-    let _ = child.wait();
 }

@@ -19,14 +19,16 @@ pub struct Known {
     pub due: u64,
     /// Whether a worker has it until then.
     pub held: bool,
+    /// Where its first input lies that is not finished; 0: there is none.
+    pub since: u64,
 }
 
 impl Known {
     /// What a session's row says; `None` where the row is of something else.
     #[must_use]
     pub fn of(row: Row) -> Option<Known> {
-        let [processed, due, _] = row.more;
-        row.live.then_some(Known { place: row.place.span(), processed, due, held: row.mark })
+        let [processed, due, since] = row.more;
+        row.live.then_some(Known { place: row.place.span(), processed, due, held: row.mark, since })
     }
 }
 
@@ -183,12 +185,21 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
     let session = Session::read(bytes);
     let key = IdKey::of(&id);
     let [own, other] = key.words();
-    let before = live.row(key).and_then(Known::of).map_or(0, |known| known.processed);
+    let (before, since) = live.row(key).and_then(Known::of).map_or((0, 0), |known| (known.processed, known.since));
     let (due, held) = due(session.as_ref());
     let processed = event.record.natural("processed").unwrap_or_default();
+    let inputs = if event.op.name == "accept" { event.members.records("inputs") } else { Vec::new() };
+    let since = match (event.op.name, inputs.first()) {
+        ("accept", Some((range, _))) if since == 0 => at(range.clone()).offset,
+        ("complete" | "fail", _) => {
+            let next = identity::input(&id, processed.saturating_add(1));
+            input(live, &next).map_or(0, |next| next.place.offset)
+        }
+        _ => since,
+    };
     live.set(
         key,
-        Row { place: Place::of(at(range)), live: true, mark: held, beside: false, more: [processed, due, 0] },
+        Row { place: Place::of(at(range)), live: true, mark: held, beside: false, more: [processed, due, since] },
     );
     match event.op.name {
         // Of a deleted session its end alone may be left.
@@ -197,7 +208,7 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
             live.set(key_row(&key_hash), beside(record.span, [own, other, 0]));
         }
         "accept" => {
-            for (range, input) in event.members.records("inputs") {
+            for (range, input) in inputs {
                 let place = at(range);
                 let Some(input_id) = input.text("input_id") else { continue };
                 live.set(IdKey::of(&input_id), beside(place, [0; 3]));
