@@ -960,6 +960,37 @@ fn a_result_is_waited_for() {
 }
 
 #[test]
+fn the_input_that_has_waited_longest_is_worked_off_first_whatever_happens_meanwhile() {
+    let world = World::new();
+    let keys = ["k0", "k1", "k2", "k3"].map(|key| open(&world, key));
+    for (key, input) in [(2, "1"), (0, "2"), (1, "3"), (0, "4"), (3, "5")] {
+        keys[key].send(input);
+    }
+    let tool = format!("\"{}\" durable", assert_cmd::cargo::cargo_bin!("cruxctl").display());
+    let journal = tool.replace(" durable", " journal");
+    // While the first one is worked off, it is sent another; one is killed; and the journal is compacted.
+    let script = format!(
+        "cat | tee -a seen; [ $CRUXCTL_WORK_KEY = k2 ] && [ $CRUXCTL_WORK_FIRST = 1 ] || exit 0
+         {{ echo 6 | {tool} send --session {} --format id && {tool} kill --session {} &&
+         {journal} compact durable && echo 7 | {tool} send --session {} --format id; }} >/dev/null",
+        keys[2].id, keys[1].id, keys[0].id
+    );
+    // The fourth has been tried before, and waits until it is the last.
+    work(&world, &format!("--session {} --once --retry-delay 2s", keys[3].id), "exit 1").ends(0);
+    let script = script.replace("cat | tee -a seen", "cat | tee -a seen | tail -n 1");
+    let worked = work(&world, "--target support", &script).ends(0);
+    assert_eq!(outcomes(&worked), ["completed"; 4]);
+    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "1\n2\n4\n7\n6\n5\n");
+    let one = |option: &str| outcomes(&work(&world, option, "cat").ends(0)).len();
+    keys[0].send("8");
+    keys[3].send("9");
+    assert_eq!(one("--target nobody"), 0);
+    assert_eq!(one(&format!("--session {}", keys[3].id)), 1);
+    assert_eq!(one("--once"), 1);
+    assert_eq!(keys.each_ref().map(|key| key.stands()[0].clone()), ["parked", "closed", "parked", "parked"]);
+}
+
+#[test]
 fn a_worker_that_follows_gets_what_is_sent_later() {
     let world = World::new();
     let one = open(&world, "k");
