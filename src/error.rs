@@ -230,6 +230,8 @@ codes! {
     RefusedSessionNotClosed = Refused, "refused.session_not_closed";
     /// a session that is closing or blocked cannot be forked
     RefusedSessionLifecycle = Refused, "refused.session_lifecycle";
+    /// work of this worker has failed for good, or is blocked
+    RefusedSessionWorkFailed = Refused, "refused.session_work_failed";
     /// somebody else has the work by now, or its lease or session has ended
     RefusedSessionFenced = Refused, "refused.session_fenced";
     /// the work of that input is blocked
@@ -240,6 +242,8 @@ codes! {
     RefusedSessionResultDropped = Refused, "refused.session_result_dropped";
     /// the result of that input was erased
     RefusedSessionResultErased = Refused, "refused.session_result_erased";
+    /// the prepared result is not in the journal any more
+    RefusedSessionTurnResultArtifactUnavailable = Refused, "refused.session_turn_result_artifact_unavailable";
     /// another process holds the lock
     BusyLock = Busy, "busy.lock";
     /// the journal kept changing under the operation

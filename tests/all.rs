@@ -32,3 +32,4 @@ mod sessions;
 mod storage;
 mod support;
 mod witness;
+mod workers;

@@ -2,17 +2,15 @@
 //! once, and joined exactly; and nobody who looks in sees a payload.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex};
+use std::fs::{self, File};
+use std::sync::LazyLock;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use cruxctl::store::durable::identity;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, World, words};
+use crate::workers::{at_last, until, work};
 
 /// The SHA-256 of a text, by another program.
 fn sha256(text: &str) -> String {
@@ -25,12 +23,12 @@ fn sha256(text: &str) -> String {
 }
 
 /// A session of the agent `support`, by its key.
-struct One<'w> {
-    world: &'w World,
-    id: String,
+pub struct One<'w> {
+    pub world: &'w World,
+    pub id: String,
 }
 
-fn open<'w>(world: &'w World, key: &str) -> One<'w> {
+pub fn open<'w>(world: &'w World, key: &str) -> One<'w> {
     let answer = world.run(&["durable", "open", "--target", "support", "--kind", "agent", "--key", key, "--json"]);
     let id = answer.ends(0).json()["sessions"][0]["id"].as_str().unwrap().to_owned();
     One { world, id }
@@ -38,36 +36,36 @@ fn open<'w>(world: &'w World, key: &str) -> One<'w> {
 
 /// A claim: the work and its fence.
 #[derive(Clone, Debug, PartialEq)]
-struct Claim {
-    work: String,
-    fence: String,
-    inputs: Vec<Value>,
-    prepared: bool,
+pub struct Claim {
+    pub work: String,
+    pub fence: String,
+    pub inputs: Vec<Value>,
+    pub prepared: bool,
 }
 
 impl One<'_> {
-    fn verb(&self, verb: &str, more: &[&str]) -> Answer {
+    pub fn verb(&self, verb: &str, more: &[&str]) -> Answer {
         self.world.run(&[&["durable", verb, "--session", &self.id][..], more].concat())
     }
 
-    fn send(&self, input: &str) -> String {
+    pub fn send(&self, input: &str) -> String {
         let args = ["durable", "send", "--session", &self.id, "--format", "id"];
         self.world.run_with(&args, input).ends(0).text().trim().to_owned()
     }
 
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         self.verb("status", &["--json"]).ends(0).json()
     }
 
     /// State, accepted and processed cursor, pending inputs and work.
-    fn stands(&self) -> Value {
+    pub fn stands(&self) -> Value {
         let status = self.status();
         ["state", "accepted_cursor", "processed_cursor", "pending_inputs", "pending_work"]
             .map(|n| status[n].clone())
             .into()
     }
 
-    fn claim(&self) -> Claim {
+    pub fn claim(&self) -> Claim {
         let claim = self.verb("claim", &["--json"]).ends(0).json();
         let work = &claim["works"][0];
         Claim {
@@ -79,17 +77,17 @@ impl One<'_> {
     }
 
     /// Something that is done to claimed work, with input.
-    fn step(&self, verb: &str, claim: &Claim, more: &[&str], input: &str) -> Answer {
+    pub fn step(&self, verb: &str, claim: &Claim, more: &[&str], input: &str) -> Answer {
         let args = ["durable", verb, "--work", &claim.work, "--fence", &claim.fence];
         self.world.run_with(&[&args[..], more].concat(), input)
     }
 
-    fn result(&self, input: &str) -> Answer {
+    pub fn result(&self, input: &str) -> Answer {
         self.world.run(&["durable", "result", "--input", input])
     }
 
     /// The events of its stream.
-    fn stream(&self, more: &[&str]) -> Vec<Value> {
+    pub fn stream(&self, more: &[&str]) -> Vec<Value> {
         let text = self.verb("stream", more).ends(0).text();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -104,7 +102,7 @@ pub fn durable(verbs: &str) -> World {
         let line = match verb {
             "send" | "claim" | "close" | "kill" => format!("durable {verb} --target t --key k"),
             "delete" => "durable delete --session SESSION".to_owned(),
-            _ => format!("durable {verb} --work WORK --fence 1"),
+            _ => format!("durable {verb} --work WORK --fence FENCE"),
         };
         world.run_in_durable(&line, input).ends(0);
     }
@@ -128,8 +126,8 @@ pub fn journal() -> String {
             world.run_with(&words(&format!("durable send --target t --key {key}")), "{\"n\":1}").ends(0);
             world.run(&words(&format!("durable claim --target t --key {key} --lease 10000h"))).ends(0);
         }
-        world.run_in_durable("durable block --work BLOCKED_WORK --fence 1", "").ends(0);
-        world.run_in_durable("durable fail --work CLOSED_WORK --fence 1", "").ends(0);
+        world.run_in_durable("durable block --work BLOCKED_WORK --fence FENCE", "").ends(0);
+        world.run_in_durable("durable fail --work CLOSED_WORK --fence FENCE", "").ends(0);
         world.run(&words("durable close --target t --key closed")).ends(0);
         world.run(&words("durable fork --target t --key k")).ends(0);
         world.run(&words("durable subscribe --target t --key k --signal s --match {\"a\":1}")).ends(0);
@@ -153,6 +151,8 @@ pub fn with_ids(line: &str) -> String {
         .replace("SESSION", &session("k"))
         .replace("INPUT", &input("k"))
         .replace("WORK", &work("k"))
+        // The first claim at the time of a world.
+        .replace("FENCE", "1782907200000")
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_waits_is_claimed_at_once_and_has_one_result() {
     // A second commit of the first is none.
     assert_eq!(one.step("complete", &claim, &[], "0").ends(5).code(), "refused.session_fenced");
     assert_eq!(one.result("input_00_1").ends(1).code(), "no.session_input");
-    assert_eq!(one.result("nonsense").ends(1).code(), "no.session_input");
+    assert_eq!(one.result("nonsense").ends(2).code(), "usage.id");
 }
 
 #[test]
@@ -418,33 +418,36 @@ fn a_stream_begins_with_a_snapshot_goes_on_behind_a_cursor_and_ends_when_it_is_c
         "ingress.accepted",
         "ingress.delivered",
         "ingress.delivered",
+        "turn.completed",
     ];
     assert_eq!(kinds, wanted);
     assert_eq!((&all[0]["reason"], &all[0]["status"]["processed_cursor"]), (&json!("initial"), &json!("2")));
     assert_eq!(all[1]["id"], format!("session.status:{}:ready", one.id));
     let cursors: Vec<&str> = all[1..].iter().map(|event| event["cursor"].as_str().unwrap()).collect();
-    assert_eq!(cursors, ["1", "2", "3", "4", "5"]);
+    assert_eq!(cursors, ["1", "2", "3", "4", "5", "6"]);
     assert_eq!(all[4]["work_id"], json!(claim.work));
+    assert_eq!((&all[6]["work_id"], &all[6]["input_cursor"]), (&json!(claim.work), &json!("2")));
     // Strictly behind a cursor, and nothing twice.
-    for after in 0..=5usize {
+    for after in 0..=6usize {
         assert_eq!(one.stream(&["--after", &after.to_string()]), all[1 + after..], "{after}");
     }
     assert_eq!(one.stream(&["--after", "1", "--limit", "2"]), all[2..4]);
-    for expired in ["6", "x", "-1", "99999999999999999999"] {
+    for expired in ["7", "x", "-1", "99999999999999999999"] {
         let events = one.stream(&[&format!("--after={expired}")]);
         assert_eq!(events[0]["reason"], "cursor-expired", "{expired}");
         assert_eq!(events[1..], all[1..]);
     }
     one.verb("close", &[]).ends(0);
     one.verb("close", &[]).ends(0);
-    let end = one.stream(&["--after", "5"]);
+    let end = one.stream(&["--after", "6"]);
     assert_eq!(end.len(), 1);
     assert_eq!(
         (&end[0]["id"], &end[0]["status"]),
         (&json!(format!("session.status:{}:closed", one.id)), &json!({"state":"closed"}))
     );
     // A stream that is followed ends there by itself.
-    assert_eq!(one.stream(&["--follow", "--after", "5"]), end);
+    assert_eq!(one.stream(&["--follow", "--after", "6"]), end);
+    assert_eq!(one.stream(&["--follow", "--after", "7"]), [] as [Value; 0], "also behind its end");
 }
 
 #[test]
@@ -452,7 +455,15 @@ fn a_followed_stream_has_every_event_once_also_over_a_compaction() {
     let world = World::new();
     let one = open(&world, "k");
     let told = thread::scope(|scope| {
-        let reader = scope.spawn(|| one.stream(&["--follow"]));
+        let reader = scope.spawn(|| {
+            let out = File::create(world.beside("told")).unwrap();
+            let mut command = at_last(&world, &["durable", "stream", "--session", &one.id, "--follow"]);
+            assert!(command.stdout(out).status().unwrap().success());
+            let told = fs::read_to_string(world.beside("told")).unwrap();
+            told.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+        });
+        // It is there before anything happens, and has to get over the compaction.
+        until(|| fs::read_to_string(world.beside("told")).is_ok_and(|told| told.lines().count() == 2));
         for n in 0..10 {
             one.send(&n.to_string());
             if n == 5 {
@@ -475,7 +486,7 @@ fn a_followed_stream_has_every_event_once_also_over_a_compaction() {
         assert!(cursor == last + 1 || cursor > last && snapshot, "{told:?}");
         (last, snapshot) = (cursor, false);
     }
-    assert_eq!(last, 18, "open, ten accepted, six delivered, killed");
+    assert_eq!(last, 19, "open, ten accepted, six delivered and completed, killed");
     assert_eq!(told.last().unwrap()["status"], json!({"state":"closed"}));
 }
 
@@ -635,7 +646,12 @@ fn deleted_its_key_never_comes_back() {
         ] {
             assert_eq!(world.run(&words(args)).ends(5).code(), "refused.session_tombstoned", "{args}");
         }
-        assert_eq!(one.result(&input).ends(1).code(), "no.session_not_found");
+        // Who waits for it, waits in vain.
+        assert_eq!(one.result(&input).ends(5).code(), "refused.session_deleted");
+        assert_eq!(
+            one.world.run(&words("durable status --target support --key k")).ends(1).code(),
+            "no.session_not_found"
+        );
         assert_eq!(world.run(&words("durable list --format id")).ends(0).text(), "");
     };
     check(&world);
@@ -678,6 +694,158 @@ fn forked_twice_at_one_place_there_is_one_child_with_cursors_of_its_own() {
     child.verb("kill", &[]).ends(0);
     child.verb("delete", &[]).ends(0);
     assert_eq!(one.verb("forks", &["--format", "id"]).ends(0).text().lines().count(), 1);
+}
+
+#[test]
+fn a_parent_that_has_ended_can_be_forked_and_a_deleted_child_does_not_come_back() {
+    let world = World::new();
+    for end in ["close", "kill"] {
+        let one = open(&world, end);
+        one.send("1");
+        let claim = one.claim();
+        one.step("complete", &claim, &[], "1").ends(0);
+        one.verb(end, &[]).ends(0);
+        let child = one.verb("fork", &["--format", "id"]).ends(0).text().trim().to_owned();
+        let child = One { world: &world, id: child };
+        assert_eq!(child.stands(), json!(["parked", null, null, 0, 0]));
+        child.verb("kill", &[]).ends(0);
+        child.verb("delete", &[]).ends(0);
+        let again = one.verb("fork", &[]).ends(5);
+        assert!(again.code() == "refused.session_tombstoned" && again.stderr.contains(&child.id), "{again:?}");
+        assert_eq!(one.verb("forks", &["--format", "id"]).ends(0).text(), "");
+        one.verb("delete", &[]).ends(0);
+        assert_eq!(one.verb("fork", &[]).ends(5).code(), "refused.session_deleted");
+    }
+}
+
+#[test]
+fn one_that_is_blocked_can_close_and_waits_until_it_is_unblocked() {
+    let world = World::new();
+    let one = open(&world, "k");
+    one.send("1");
+    let claim = one.claim();
+    one.step("block", &claim, &["--reason", "line 1\nline 2"], "").ends(0);
+    assert_eq!(one.verb("close", &["--json"]).ends(0).json()["sessions"][0]["state"], "closing");
+    assert_eq!(one.verb("inspect", &["--json"]).ends(0).json()["blocker"], "line 1 line 2");
+    assert_eq!(one.verb("claim", &[]).ends(1).code(), "no.session_work");
+    one.verb("unblock", &[]).ends(0);
+    assert_eq!(one.verb("unblock", &[]).ends(1).code(), "no.session_work", "there is nothing more to put right");
+    let claim = one.claim();
+    one.step("complete", &claim, &[], "1").ends(0);
+    assert_eq!(one.stands()[0], "closed");
+    let changed: Vec<Value> = one
+        .stream(&[])
+        .into_iter()
+        .filter(|event| event["kind"] == "work.changed")
+        .map(|e| e["status"].clone())
+        .collect();
+    assert_eq!(changed, [json!({"state":"blocked"}), json!({"state":"queued"})]);
+}
+
+#[test]
+fn what_is_put_off_can_be_claimed_at_once_again() {
+    let world = World::new();
+    let one = open(&world, "k");
+    one.send("1");
+    let claim = one.claim();
+    one.step("release", &claim, &["--delay", "1000h"], "").ends(0);
+    assert_eq!(one.verb("claim", &[]).ends(1).code(), "no.session_work");
+    one.verb("unblock", &[]).ends(0);
+    let again = one.claim();
+    assert_eq!((&again.work, &again.inputs), (&claim.work, &claim.inputs));
+    // And no event was made of it: nothing was blocked.
+    assert!(one.stream(&[]).iter().all(|event| event["kind"] != "work.changed"));
+}
+
+#[test]
+fn a_claim_takes_no_more_inputs_than_it_is_told_to() {
+    let world = World::new();
+    let one = open(&world, "k");
+    let inputs: Vec<String> = (1..=5).map(|n| one.send(&n.to_string())).collect();
+    for (n, cursors) in [(0, ["1", "2"]), (2, ["3", "4"]), (4, ["5", "5"])] {
+        let claimed = one.verb("claim", &["--batch", "2", "--json"]).ends(0).json();
+        let work = &claimed["works"][0];
+        assert_eq!([&work["first_cursor"], &work["last_cursor"]], [cursors[0], cursors[1]]);
+        let fence = work["fence"].to_string();
+        let args = ["durable", "complete", "--work", work["work_id"].as_str().unwrap(), "--fence", &fence];
+        world.run_with(&args, n.to_string()).ends(0);
+    }
+    let results: Vec<String> = inputs.iter().map(|input| one.result(input).ends(0).text()).collect();
+    assert_eq!(results, ["0\n", "0\n", "2\n", "2\n", "4\n"]);
+    one.verb("claim", &["--batch", "0"]).ends(2);
+}
+
+#[test]
+fn an_idempotency_key_is_one_and_another_payload_under_it_is_told() {
+    let world = World::new();
+    let one = open(&world, "k");
+    let send = |key: &str, input: &str| {
+        let args = ["durable", "send", "--session", &one.id, "--format", "id", "--idempotency-key", key];
+        world.run_with(&args, input)
+    };
+    // A variable that is not set, and what no terminal should be shown.
+    for key in ["", "a\u{1b}b", &"x".repeat(2000)] {
+        assert_eq!(send(key, "1").ends(2).code(), "usage.id", "{key:?}");
+    }
+    let first = send("a", "{\"n\": 1}").ends(0);
+    assert_eq!(send("a", "{ \"n\":1 }").ends(0).stderr, "");
+    let other = send("a", "{\"n\":2,\"secret\":true}").ends(0);
+    assert_eq!(other.text(), first.text());
+    assert!(other.stderr.contains("another payload") && !other.stderr.contains("secret"), "{other:?}");
+    // What was accepted is told again, also when nothing is accepted any more.
+    one.verb("close", &[]).ends(0);
+    assert_eq!(send("a", "{\"n\":1}").ends(0).text(), first.text());
+    assert_eq!(send("b", "{\"n\":1}").ends(5).code(), "refused.session_closed");
+    let empty = world.run_with(&["durable", "send-many", "--session", &open(&world, "new").id], "\n").ends(0);
+    assert!(empty.stderr.contains("no input"), "{empty:?}");
+}
+
+#[test]
+fn a_signal_is_heard_from_the_subscription_on_and_not_by_one_that_is_closing() {
+    let world = World::new();
+    let (one, two) = (open(&world, "one"), open(&world, "two"));
+    let publish = |occurrence: &str| {
+        let args = ["durable", "publish", "--signal", "s", "--occurrence", occurrence, "--format", "id"];
+        world.run_with(&args, "{\"a\":1}").ends(0).text().lines().count()
+    };
+    assert_eq!(publish("o1"), 0);
+    one.verb("subscribe", &["--signal", "s"]).ends(0);
+    two.verb("subscribe", &["--signal", "s"]).ends(0);
+    // What has happened before is no occurrence of theirs.
+    assert_eq!(one.stands()[1], json!(null));
+    assert_eq!(publish("o2"), 2);
+    two.verb("close", &[]).ends(0);
+    assert_eq!(two.stands()[0], "closing");
+    assert_eq!(publish("o3"), 1);
+    // What is subscribed by one that takes nothing more is not kept.
+    world.run(&words("journal compact durable")).ends(0);
+    let left = String::from_utf8(world.read("cruxctl/durable.jsonl")).unwrap();
+    assert_eq!(left.matches("\"op\":\"subscribe\"").count(), 1);
+    assert_eq!(publish("o4"), 1);
+    // An id of something else is no subscription.
+    let input = one.verb("inspect", &["--json"]).ends(0).json()["inputs"][0]["id"].as_str().unwrap().to_owned();
+    for id in [&input, &one.id] {
+        let answer = world.run(&["durable", "unsubscribe", "--sub", id]).ends(1);
+        assert_eq!(answer.code(), "no.session_subscription", "{id}");
+    }
+}
+
+#[test]
+fn a_payload_is_json_in_a_field_of_a_line_as_well() {
+    let world = World::new();
+    let one = open(&world, "k");
+    let payload = "{\"e\":\"\u{1f468}\u{200d}\u{1f469}\",\"q\":\"a\\\"\\\\b\",\"t\":\"\\t\"}";
+    let input = one.send(payload);
+    let claim = one.verb("claim", &["--format", "plain"]).ends(0).text();
+    let field = claim.lines().last().unwrap().split('\t').nth(5).unwrap().to_owned();
+    assert!(!field.contains('\u{200d}'), "{field}");
+    let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(value(&field), value(payload));
+    let work = claim.lines().next().unwrap().split('\t').collect::<Vec<_>>();
+    world.run_with(&["durable", "complete", "--work", work[1], "--fence", work[2]], payload).ends(0);
+    let plain = world.run(&["durable", "result", "--input", &input, "--format", "plain"]).ends(0).text();
+    assert_eq!(value(&plain), value(payload));
+    assert_eq!(one.result(&input).ends(0).text(), format!("{payload}\n"));
 }
 
 #[test]
@@ -728,390 +896,6 @@ fn a_worker_whose_lease_has_ended_can_commit_no_more() {
     let third = one.claim();
     one.step("complete", &third, &[], "1").ends(0);
     assert_eq!(one.verb("stats", &["--json"]).ends(0).json()["ingress"]["resumed"], 2);
-}
-
-/// A verb at the real time: leases and delays end.
-fn at_last(world: &World, args: &[&str]) -> Command {
-    let mut command = world.command(args);
-    command.env_remove("CRUXCTL_NOW");
-    command
-}
-
-/// Runs a worker.
-fn work(world: &World, options: &str, script: &str) -> Answer {
-    let args = [&words("durable work")[..], &words(options), &["--", "sh", "-c", script]].concat();
-    Answer::from(at_last(world, &args).output().unwrap())
-}
-
-fn outcomes(answer: &Answer) -> Vec<String> {
-    let cells = |line: &str| line.split('\t').nth(4).unwrap_or_default().to_owned();
-    answer.text().lines().map(cells).collect()
-}
-
-#[test]
-fn any_program_is_a_worker() {
-    let world = World::new();
-    let one = open(&world, "order \u{e9}");
-    let inputs: Vec<String> = ["{\"n\": 1}", "[ 2 ]", "\"three\""].map(|input| one.send(input)).into();
-    let script = "cat > seen; env | grep ^CRUXCTL_WORK_ | sort > env; echo ' {\"done\" : [1, 2]} '";
-    let worked = work(&world, "", script).ends(0);
-    assert_eq!(outcomes(&worked), ["completed"]);
-    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "{\"n\":1}\n[2]\n\"three\"\n");
-    for input in &inputs {
-        assert_eq!(one.result(input).ends(0).text(), "{\"done\":[1,2]}\n");
-    }
-    let env = fs::read_to_string(world.beside("env")).unwrap();
-    let (work_id, effect) = identity::work("default", &one.id, &inputs[0]);
-    let wanted = [
-        "CRUXCTL_WORK_ATTEMPT=1".to_owned(),
-        format!("CRUXCTL_WORK_EFFECT={effect}"),
-        "CRUXCTL_WORK_FIRST=1".to_owned(),
-        format!("CRUXCTL_WORK_ID={work_id}"),
-        "CRUXCTL_WORK_KEY=order \u{e9}".to_owned(),
-        "CRUXCTL_WORK_LAST=3".to_owned(),
-        format!("CRUXCTL_WORK_SESSION={}", one.id),
-        "CRUXCTL_WORK_TARGET=support".to_owned(),
-        format!("CRUXCTL_WORK_THREAD={}", one.id.replace("session", "thread")),
-    ];
-    assert_eq!(env.lines().collect::<Vec<_>>(), wanted);
-    // Nothing waits any more.
-    assert_eq!(work(&world, "", "touch again").ends(0).text(), "");
-    assert_eq!(work(&world, "--once", "touch again").ends(1).code(), "no.session_work");
-    assert!(!world.beside("again").exists());
-    // Nobody who worked has left anything behind.
-    assert_eq!(fs::read_dir(world.dir().join("cruxctl/workers")).unwrap().count(), 0);
-}
-
-#[test]
-fn a_command_that_fails_is_tried_again_with_the_same_inputs_and_then_has_failed() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let first = one.send("1");
-    let script = format!(
-        "cat >> seen; echo {{}} | \"{}\" durable send --session {} >/dev/null; exit 3",
-        assert_cmd::cargo::cargo_bin!("cruxctl").display(),
-        one.id
-    );
-    let worked = work(&world, "--retry-delay 1ms --max-attempts 3 --target support --once", &script).ends(0);
-    assert_eq!(outcomes(&worked), ["retried"]);
-    let worked = work(&world, "--retry-delay 1ms --max-attempts 3", "cat >> seen; exit 3").ends(0);
-    // What was sent meanwhile has work of its own.
-    assert_eq!(outcomes(&worked), ["retried", "failed", "retried", "retried", "failed"]);
-    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "1\n1\n1\n{}\n{}\n{}\n");
-    let failed = one.result(&first).ends(5);
-    assert!(failed.code() == "refused.session_result_failed" && failed.stderr.contains("ended with 3"), "{failed:?}");
-    assert_eq!(one.stands(), json!(["parked", "2", "2", 0, 0]));
-}
-
-#[test]
-fn an_output_that_is_no_json_a_signal_and_a_timeout_are_failures() {
-    let world = World::new();
-    let one = open(&world, "k");
-    for (options, script, why) in [
-        ("", "true", "not one JSON value"),
-        ("", "echo 1 2", "not one JSON value"),
-        ("", "echo {", "not one JSON value"),
-        ("", "kill -9 $$", "signal 9"),
-        ("--timeout 50ms", "sleep 600 & sleep 600", "longer than 50ms"),
-    ] {
-        let input = one.send("1");
-        let worked = work(&world, &format!("--max-attempts 1 {options}"), script).ends(0);
-        assert_eq!(outcomes(&worked), ["failed"], "{script}");
-        let failed = one.result(&input).ends(5);
-        assert!(failed.stderr.contains(why), "{script}: {failed:?}");
-    }
-    // A command that does not read its inputs may still answer.
-    let input = one.send(&format!("\"{}\"", "x".repeat((1 << 20) - 2)));
-    assert_eq!(outcomes(&work(&world, "", "echo 7").ends(0)), ["completed"]);
-    assert_eq!(one.result(&input).ends(0).text(), "7\n");
-    // A command that cannot be run is nobody's fault: the inputs wait for another worker.
-    let input = one.send("1");
-    let args = words("durable work --max-attempts 1 -- nothing-of-this-name");
-    let missing = Answer::from(at_last(&world, &args).output().unwrap()).ends(7);
-    assert!(missing.stderr.contains("nothing-of-this-name"), "{missing:?}");
-    assert_eq!(one.result(&input).ends(1).code(), "no.session_result_pending");
-    assert_eq!(outcomes(&work(&world, "", "echo 8").ends(0)), ["completed"]);
-}
-
-#[test]
-fn a_command_can_block_its_session() {
-    let world = World::new();
-    let (one, two) = (open(&world, "one"), open(&world, "two"));
-    let (input, other) = (one.send("\"one\""), two.send("\"two\""));
-    let worked = work(&world, "", "if grep -q one; then exit 78; fi; echo 2").ends(0);
-    assert_eq!(outcomes(&worked), ["blocked", "completed"]);
-    assert_eq!(one.result(&input).ends(5).code(), "refused.session_result_blocked");
-    assert_eq!(two.result(&other).ends(0).text(), "2\n");
-    let listed = world.run(&words("durable list --status blocked --format id")).ends(0).text();
-    assert_eq!(listed.trim(), one.id);
-    one.verb("unblock", &[]).ends(0);
-    assert_eq!(outcomes(&work(&world, "", "echo 1").ends(0)), ["completed"]);
-    assert_eq!(one.result(&input).ends(0).text(), "1\n");
-}
-
-/// Waits until something is so.
-fn until(so: impl Fn() -> bool) {
-    for _ in 0..2_000 {
-        if so() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    panic!("it was waited for too long");
-}
-
-/// A worker whose command has begun.
-fn begun(world: &World, options: &str, script: &str) -> Child {
-    let script = format!("touch begun; {script}");
-    let args = [&words("durable work")[..], &words(options), &["--", "sh", "-c", &script]].concat();
-    let child = at_last(world, &args).spawn().unwrap();
-    until(|| world.beside("begun").exists());
-    fs::remove_file(world.beside("begun")).unwrap();
-    child
-}
-
-fn signal(child: &Child, signal: &str) {
-    let done = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
-    assert!(done.success());
-}
-
-#[test]
-fn where_a_worker_and_its_command_are_gone_the_next_one_goes_on_at_once() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let input = one.send("1");
-    let mut worker = begun(&world, "--lease 10h", "echo $$ > pid; exec sleep 600");
-    until(|| fs::read_to_string(world.beside("pid")).is_ok_and(|pid| pid.ends_with('\n')));
-    // Somebody has it: nobody else gets it.
-    assert_eq!(work(&world, "", "touch twice; echo 2").ends(0).text(), "");
-    signal(&worker, "KILL");
-    worker.wait().unwrap();
-    // The command has survived its worker: it still works.
-    assert_eq!(work(&world, "", "touch twice; echo 2").ends(0).text(), "");
-    assert!(!world.beside("twice").exists());
-    let pid = fs::read_to_string(world.beside("pid")).unwrap();
-    Command::new("kill").args(["-9", pid.trim()]).status().unwrap();
-    until(|| outcomes(&work(&world, "", "echo 3").ends(0)) == ["completed"]);
-    assert_eq!(one.result(&input).ends(0).text(), "3\n");
-    assert_eq!(one.verb("stats", &["--json"]).ends(0).json()["ingress"]["resumed"], 1);
-}
-
-#[test]
-fn a_worker_that_is_told_to_end_gives_its_work_back() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let input = one.send("1");
-    for name in ["TERM", "INT"] {
-        let worker = begun(&world, "--follow", "sleep 600");
-        signal(&worker, name);
-        let ended = Answer::from(worker.wait_with_output().unwrap()).ends(0);
-        assert_eq!(outcomes(&ended), ["released"], "{name}");
-    }
-    // One that ends in time has done its work.
-    let worker = begun(&world, "--follow", "trap 'echo 5; exit 0' TERM; while true; do sleep 0.01; done");
-    signal(&worker, "TERM");
-    assert_eq!(outcomes(&Answer::from(worker.wait_with_output().unwrap()).ends(0)), ["completed"]);
-    assert_eq!(one.result(&input).ends(0).text(), "5\n");
-}
-
-#[test]
-fn the_command_of_a_session_that_is_killed_is_ended() {
-    let world = World::new();
-    let one = open(&world, "k");
-    one.send("1");
-    let worker = begun(&world, "", "sleep 600");
-    one.verb("kill", &[]).ends(0);
-    let ended = Answer::from(worker.wait_with_output().unwrap()).ends(0);
-    assert_eq!(outcomes(&ended), ["lost"]);
-}
-
-#[test]
-fn a_claim_is_renewed_as_long_as_its_command_runs() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let input = one.send("1");
-    let worked = work(&world, "--lease 200ms", "sleep 1; echo 1").ends(0);
-    assert_eq!(outcomes(&worked), ["completed"]);
-    assert_eq!(one.result(&input).ends(0).text(), "1\n");
-    let renewed = String::from_utf8(world.read("cruxctl/durable.jsonl")).unwrap().matches("\"op\":\"renew\"").count();
-    assert!(renewed >= 3, "{renewed}");
-}
-
-#[test]
-fn a_result_is_waited_for() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let input = one.send("1");
-    let wait = |time: &str| {
-        let args = ["durable", "result", "--input", &input, "--wait", time];
-        Answer::from(at_last(&world, &args).output().unwrap())
-    };
-    assert_eq!(wait("50ms").ends(1).code(), "no.session_result_pending");
-    thread::scope(|scope| {
-        let waiting = scope.spawn(|| wait("60s"));
-        thread::sleep(Duration::from_millis(50));
-        let claim = one.claim();
-        one.step("block", &claim, &[], "").ends(0);
-        one.verb("unblock", &[]).ends(0);
-        let claim = one.claim();
-        one.step("complete", &claim, &[], "{\"at\":\"last\"}").ends(0);
-        assert_eq!(waiting.join().unwrap().ends(0).text(), "{\"at\":\"last\"}\n");
-    });
-}
-
-#[test]
-fn the_input_that_has_waited_longest_is_worked_off_first_whatever_happens_meanwhile() {
-    let world = World::new();
-    let keys = ["k0", "k1", "k2", "k3"].map(|key| open(&world, key));
-    for (key, input) in [(2, "1"), (0, "2"), (1, "3"), (0, "4"), (3, "5")] {
-        keys[key].send(input);
-    }
-    let tool = format!("\"{}\" durable", assert_cmd::cargo::cargo_bin!("cruxctl").display());
-    let journal = tool.replace(" durable", " journal");
-    // While the first one is worked off, it is sent another; one is killed; and the journal is compacted.
-    let script = format!(
-        "cat | tee -a seen; [ $CRUXCTL_WORK_KEY = k2 ] && [ $CRUXCTL_WORK_FIRST = 1 ] || exit 0
-         {{ echo 6 | {tool} send --session {} --format id && {tool} kill --session {} &&
-         {journal} compact durable && echo 7 | {tool} send --session {} --format id; }} >/dev/null",
-        keys[2].id, keys[1].id, keys[0].id
-    );
-    // The fourth has been tried before, and waits until it is the last.
-    work(&world, &format!("--session {} --once --retry-delay 2s", keys[3].id), "exit 1").ends(0);
-    let script = script.replace("cat | tee -a seen", "cat | tee -a seen | tail -n 1");
-    let worked = work(&world, "--target support", &script).ends(0);
-    assert_eq!(outcomes(&worked), ["completed"; 4]);
-    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "1\n2\n4\n7\n6\n5\n");
-    let one = |option: &str| outcomes(&work(&world, option, "cat").ends(0)).len();
-    keys[0].send("8");
-    keys[3].send("9");
-    assert_eq!(one("--target nobody"), 0);
-    assert_eq!(one(&format!("--session {}", keys[3].id)), 1);
-    assert_eq!(one("--once"), 1);
-    assert_eq!(keys.each_ref().map(|key| key.stands()[0].clone()), ["parked", "closed", "parked", "parked"]);
-}
-
-#[test]
-fn a_worker_that_follows_gets_what_is_sent_later() {
-    let world = World::new();
-    let one = open(&world, "k");
-    let args = [
-        &words("durable work --follow")[..],
-        &["--", "sh", "-c", "jq -sc . 2>/dev/null || tr '\\n' ' ' | sed 's/.*/\"&\"/'"],
-    ]
-    .concat();
-    let mut worker = at_last(&world, &args).spawn().unwrap();
-    for n in 0..3 {
-        let input = one.send(&n.to_string());
-        let args = ["durable", "result", "--input", &input, "--wait", "60s"];
-        Answer::from(at_last(&world, &args).output().unwrap()).ends(0);
-    }
-    signal(&worker, "TERM");
-    assert!(worker.wait().unwrap().success());
-}
-
-#[test]
-fn a_thousand_inputs_of_fifty_keys_are_joined_once_and_in_order_however_workers_die() {
-    let world = World::new();
-    let keys: Vec<One<'_>> = (0..50).map(|n| open(&world, &format!("key{n}"))).collect();
-    let sent: Mutex<Vec<(usize, String)>> = Mutex::default();
-    let done = AtomicBool::new(false);
-    // The result of work is what it was given; which attempt it was lies beside.
-    let script =
-        "read first; rest=$(cat); sleep 0.0$(( $$ % 3 )); echo \"[$first$(for n in $rest; do printf ,%s $n; done)]\"";
-    thread::scope(|scope| {
-        for worker in 0..8u64 {
-            let (world, done) = (&world, &done);
-            scope.spawn(move || {
-                let mut seed = worker * 7919 + 1;
-                while !done.load(Ordering::Relaxed) {
-                    let args = [
-                        &words("durable work --follow --max-attempts 1000 --retry-delay 1ms")[..],
-                        &["--", "sh", "-c", script],
-                    ]
-                    .concat();
-                    let mut child = at_last(world, &args).spawn().unwrap();
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    let life = Duration::from_millis(20 + (seed >> 33) % 400);
-                    let begun = Instant::now();
-                    while begun.elapsed() < life && !done.load(Ordering::Relaxed) {
-                        thread::sleep(Duration::from_millis(5));
-                    }
-                    if seed % 3 == 0 {
-                        signal(&child, "TERM")
-                    } else {
-                        child.kill().unwrap()
-                    }
-                    child.wait().unwrap();
-                }
-            });
-        }
-        for sender in 0..4 {
-            let (world, keys, sent) = (&world, &keys, &sent);
-            scope.spawn(move || {
-                for n in 0..250usize {
-                    let number = sender * 250 + n;
-                    let one = &keys[number % 50];
-                    let args = [
-                        "durable",
-                        "send",
-                        "--session",
-                        &one.id,
-                        "--format",
-                        "id",
-                        "--idempotency-key",
-                        &number.to_string(),
-                    ];
-                    let input = world.run_with(&args, number.to_string()).ends(0).text().trim().to_owned();
-                    sent.lock().unwrap().push((number, input));
-                }
-            });
-        }
-        let begun = Instant::now();
-        let parked = || {
-            let all = sent.lock().unwrap().len() == 1_000;
-            all && world.run(&words("durable list --status parked --format id")).ends(0).text().lines().count() == 50
-        };
-        while !parked() {
-            assert!(begun.elapsed() < Duration::from_secs(400), "it does not end");
-            thread::sleep(Duration::from_millis(200));
-        }
-        done.store(true, Ordering::Relaxed);
-    });
-    let sent = sent.into_inner().unwrap();
-    // Cursors: every number once for each key.
-    for (number, one) in keys.iter().enumerate() {
-        let mut cursors: Vec<u64> = sent
-            .iter()
-            .filter(|(sent, _)| sent % 50 == number)
-            .map(|(_, input)| identity::input_parts(input).unwrap().1)
-            .collect();
-        cursors.sort_unstable();
-        assert_eq!(cursors, (1..=20).collect::<Vec<_>>());
-        assert_eq!(one.stands(), json!(["parked", "20", "20", 0, 0]));
-        // The results of a key, in its order, are what was sent to it, each once.
-        let mut joined: Vec<u64> = Vec::new();
-        let mut cursor = 1;
-        while cursor <= 20 {
-            let result = one.result(&identity::input(&one.id, cursor)).ends(0).json();
-            let batch: Vec<u64> = result.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-            cursor += batch.len() as u64;
-            joined.extend(batch);
-        }
-        let mut wanted: Vec<(u64, u64)> = sent
-            .iter()
-            .filter(|(sent, _)| sent % 50 == number)
-            .map(|(sent, input)| (identity::input_parts(input).unwrap().1, *sent as u64))
-            .collect();
-        wanted.sort_unstable();
-        assert_eq!(joined, wanted.into_iter().map(|(_, sent)| sent).collect::<Vec<_>>(), "key {number}");
-    }
-    let text = String::from_utf8(world.read("cruxctl/durable.jsonl")).unwrap();
-    assert!(
-        text.matches("\"op\":\"claim\"").count() > text.matches("\"op\":\"complete\"").count(),
-        "nobody has died at work"
-    );
-    world.run(&words("journal repair durable --apply --quiet")).ends(0);
-    world.run(&words("journal check durable --full")).ends(0);
 }
 
 #[test]

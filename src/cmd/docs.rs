@@ -151,10 +151,14 @@ fn sections(path: &str) -> Roff {
             let kind = if groups.len() > 1 { format!("{} ", group.one) } else { String::new() };
             roff.text([bold(kind), roman(group.columns.join(", "))]);
         }
+        roff.control("PP", []);
         if groups.len() > 1 {
-            roff.control("PP", []);
-            roff.text([roman("The word in front is the first field. The lines at the end are a name and a value.")]);
+            roff.text([roman("The word in front is the first field.")]);
         }
+        roff.text([roman(
+            "What is told once stands at the end, a line each: a name and a value. A field with JSON is JSON. In all others \
+             a backslash is written as \\\\, a tab as \\t, a line end as \\n, and what a terminal would act on as \\u{HEX}.",
+        )]);
     }
     if path == "cruxctl journal check" {
         roff.control("SH", ["FINDINGS"]);

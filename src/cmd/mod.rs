@@ -367,6 +367,12 @@ impl Context {
         self.damage.push(error);
     }
 
+    /// Forgets the damage that was met so far: the journal is read again, and what is there then counts.
+    pub fn forget_damage(&mut self) {
+        self.damage.clear();
+        self.status = 0;
+    }
+
     /// Counts damage that the answer itself tells. Whoever reads JSON also gets it where errors are.
     pub fn told_damage(&mut self, error: Error) {
         if self.damaged_ok {
@@ -392,6 +398,18 @@ impl Context {
             self.printer.note(note);
         }
         Ok(appended)
+    }
+
+    /// Appends, and hands back the journal as it is then, to go on with.
+    pub fn append_and_go_on(
+        &mut self,
+        lock: &Lock,
+        table: Table,
+        journal: &'static Journal,
+        lines: &[Vec<u8>],
+    ) -> Result<Table> {
+        self.append(lock, table, lines)?;
+        Table::behind(&self.dir, journal, lock)
     }
 
     /// Ends the command: what damage the answer met, and why there is none.

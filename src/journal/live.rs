@@ -381,17 +381,27 @@ impl Live {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Every row; an error where the index cannot be read.
-    pub fn rows(&self) -> io::Result<Vec<(IdKey, Row)>> {
-        let mut rows = Vec::with_capacity(self.rows.len());
+    /// Hands out every row; an error where the index cannot be read.
+    pub fn each_row(&self, take: &mut dyn FnMut(IdKey, Row)) -> io::Result<()> {
         if let Some(index) = &self.base {
             index.each_row(&mut |key, row| {
                 if !self.rows.contains_key(&key) {
-                    rows.push((key, row));
+                    take(key, row);
                 }
             })?;
         }
-        rows.extend(self.changes().filter_map(|(key, row)| Some((key, row?))));
+        for (key, row) in self.changes() {
+            if let Some(row) = row {
+                take(key, row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every row; an error where the index cannot be read.
+    pub fn rows(&self) -> io::Result<Vec<(IdKey, Row)>> {
+        let mut rows = Vec::with_capacity(self.rows.len());
+        self.each_row(&mut |key, row| rows.push((key, row)))?;
         Ok(rows)
     }
 

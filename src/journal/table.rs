@@ -203,16 +203,33 @@ impl Table {
         Ok(Some((row, self.opened.read(row.place.span())?)))
     }
 
+    /// What is looked up in the rows; where the index cannot be read, the whole journal is, and it is looked up again.
+    pub fn look<T>(&mut self, look: impl Fn(&mut Live) -> T) -> Result<T> {
+        let found = look(&mut self.live);
+        if self.live.check().is_ok() {
+            return Ok(found);
+        }
+        self.fall_back()?;
+        Ok(look(&mut self.live))
+    }
+
+    /// What `pick` makes of the rows, in no order.
+    pub fn pick<T>(&mut self, pick: impl Fn(IdKey, Row) -> Option<T>) -> Result<Vec<T>> {
+        let mut picked = Vec::new();
+        let each = |live: &Live, picked: &mut Vec<T>| {
+            picked.clear();
+            live.each_row(&mut |key, row| picked.extend(pick(key, row)))
+        };
+        if each(&self.live, &mut picked).is_err() {
+            self.fall_back()?;
+            let _ = each(&self.live, &mut picked);
+        }
+        Ok(picked)
+    }
+
     /// Every row that stands for a record, live or not, in the order of the file.
     pub fn records(&mut self) -> Result<Vec<(IdKey, Row)>> {
-        let mut rows = match self.live.rows() {
-            Ok(rows) => rows,
-            Err(_) => {
-                self.fall_back()?;
-                self.live.rows().unwrap_or_default()
-            }
-        };
-        rows.retain(|(_, row)| !row.beside);
+        let mut rows = self.pick(|key, row| (!row.beside).then_some((key, row)))?;
         rows.sort_unstable_by_key(|(_, row)| row.place.span().offset);
         Ok(rows)
     }
@@ -233,6 +250,15 @@ impl Table {
         self.seen = self.opened.replay(self.journal, &mut live, false, &mut |_| Ok(()))?;
         self.live = live;
         Ok(())
+    }
+
+    /// Goes on without an index that says what is not so; `false`: there was none, and the journal itself says so.
+    pub fn without_index(&mut self) -> Result<bool> {
+        let had = self.live.base().is_some();
+        if had {
+            self.fall_back()?;
+        }
+        Ok(had)
     }
 
     /// Throws the index away: it was found to be wrong.

@@ -25,7 +25,7 @@ use crate::error::{Code, Error, Result, plain};
 pub use hints::{Carried, quoted};
 pub use plot::Part;
 pub use progress::Progress;
-pub use safe::{for_plain, for_terminal, is_plain};
+pub use safe::{for_plain, for_terminal, is_plain, json_text};
 pub use value::{Value, rfc3339};
 
 /// How an answer is written.

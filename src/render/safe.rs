@@ -83,6 +83,14 @@ pub(super) fn bytes(bytes: &[u8]) -> String {
     out
 }
 
+/// JSON in one line, in which whatever a terminal would act on is written as an escape of JSON. It means the same.
+#[must_use]
+pub fn json_text(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    json(&mut out, &String::from_utf8_lossy(bytes));
+    out
+}
+
 /// JSON text in which whatever a terminal would act on is written as an escape of JSON. It means the same.
 pub(super) fn json(out: &mut String, text: &str) {
     for c in text.chars() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::safe::{self, for_plain, for_terminal};
+use super::safe::{self, for_plain, for_terminal, json_text};
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
@@ -72,12 +72,15 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A text of the value as a field of a line. A command that was escaped once more would be another one.
+    /// A text of the value as a field of a line. A command or JSON that was escaped once more would be something else.
     pub(super) fn plain(&self, text: &str) -> String {
-        if matches!(self, Value::Command(_) | Value::Commands(_)) { for_terminal(text) } else { for_plain(text) }
+        match self {
+            Value::Command(_) | Value::Commands(_) | Value::Json(_) => for_terminal(text),
+            _ => for_plain(text),
+        }
     }
 
-    /// The value as text, not yet made safe.
+    /// The value as text, not yet made safe; but JSON is, in its own way.
     pub(super) fn raw(&self) -> String {
         match self {
             Value::Text(text) | Value::Long(text) => text.to_string(),
@@ -85,7 +88,7 @@ impl<'a> Value<'a> {
             Value::Number(n) => n.clone(),
             Value::Flag(flag) => flag.to_string(),
             Value::Time(time) => rfc3339(*time),
-            Value::Json(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Value::Json(bytes) => json_text(bytes),
             Value::Command(text) => text.clone(),
             Value::Texts(texts) | Value::Commands(texts) => texts.join(" "),
             Value::Bytes(bytes) => safe::bytes(bytes),

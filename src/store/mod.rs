@@ -134,6 +134,6 @@ pub fn deleted_at(delete: &[u8]) -> Option<DateTime<Utc>> {
 }
 
 /// A moment as the daemon writes it.
-fn time_text(at: DateTime<Utc>) -> String {
+pub(crate) fn time_text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

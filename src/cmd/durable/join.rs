@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::{checked, read_at, session};
+use super::{missing, read_found, session};
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
+use crate::journal::live::Live;
 use crate::journal::replay::Opened;
 use crate::journal::table::Table;
-use crate::render::{Format, Value, for_terminal};
+use crate::render::{Format, Value, json_text, quoted};
 use crate::store::durable::rules::Outcome;
 use crate::store::durable::{JOURNAL, Progress, Session, State, identity, rules};
 
@@ -47,7 +48,7 @@ pub(super) fn wait_for_change(context: &mut Context, opened: &Opened, end: Optio
 pub fn run(context: &mut Context, args: &ResultOf) -> Result<()> {
     let end = args.wait.map(|wait| Instant::now() + wait.min(Duration::from_secs(u64::from(u32::MAX))));
     let (id, cursor) = identity::input_parts(&args.input)
-        .ok_or_else(|| Error::new(Code::NoSessionInput, format!("{:?} is no input's id", args.input)))?;
+        .ok_or_else(|| Error::new(Code::UsageId, format!("{:?} is no input's id", args.input)))?;
     loop {
         let mut table = context.table(&JOURNAL, true)?;
         let pending = match look(&mut table, &args.input, (&id, cursor))? {
@@ -59,8 +60,8 @@ pub fn run(context: &mut Context, args: &ResultOf) -> Result<()> {
         if !waits || !wait_for_change(context, &table.opened, end) {
             return Err(pending);
         }
-        // What was damaged is told once.
-        context.damage.clear();
+        // Damage counts that the last look meets: what a killed process has begun to write, the next one sets aside.
+        context.forget_damage();
     }
 }
 
@@ -75,34 +76,34 @@ fn look(
         return Ok(Err(Error::new(Code::NoSessionInput, format!("there is no input {input_id}"))));
     };
     if found.state == State::Deleted {
-        return Ok(Err(Error::new(
-            Code::NoSessionNotFound,
-            format!("the durable session of {input_id} was deleted"),
-        )));
+        return Ok(Err(found.deleted()));
     }
-    let Some(known) = rules::input(&mut table.live, input_id) else {
-        checked(table)?;
-        let message = format!("{} has no input {input_id}, which it says was accepted", JOURNAL.file);
-        return Err(Error::new(Code::DamagedJournal, message).hint("cruxctl journal check durable"));
+    let lost = |what: &str| {
+        let message = format!("{} has lost {what} of {input_id}, which is finished", JOURNAL.file);
+        Error::new(Code::DamagedJournal, message)
+            .hint("cruxctl journal check durable")
+            .hint("what a repair has taken out lies in cruxctl/quarantine")
+    };
+    let Some(known) = table.look(|live| rules::input(live, input_id))? else {
+        return Ok(Err(missing(input_id)));
     };
     let first = identity::input(&found.session_id, known.first);
     let (work_id, _) = identity::work(&found.namespace, &found.session_id, &first);
-    let mut place = |table: &mut Table| rules::work(&mut table.live, &work_id).map(|work| work.result);
+    let work = table.look(|live| rules::work(live, &work_id))?;
+    let place = |live: &mut Live| rules::work(live, &work_id).map(|work| work.result).filter(|span| span.len > 0);
     Ok(match known.outcome {
+        Outcome::None if cursor <= found.processed => Err(lost("the line that says what became")),
         Outcome::None => Err(unfinished(&found, input_id, cursor)),
         Outcome::Failed => {
-            let reason = place(table).filter(|span| span.len > 0);
-            let reason = reason.map(|span| read_at(table, span, text, &mut place)).transpose()?;
-            let message = format!("the work {work_id} of {input_id} has failed: {}", reason.unwrap_or_default());
+            let reason = read_found(table, place, text)?.unwrap_or_default();
+            let message = format!("the work {work_id} of {input_id} has failed: {reason}");
             Err(Error::new(Code::RefusedSessionResultFailed, message))
         }
-        Outcome::Completed => match place(table).filter(|span| span.len > 0) {
-            Some(span) => Ok(read_at(table, span, json, &mut place)?),
-            None => {
-                let message = format!("the result of {input_id} was erased when the journal was compacted");
-                Err(Error::new(Code::RefusedSessionResultErased, message))
-            }
-        },
+        Outcome::Completed if work.is_some_and(|work| work.erased) => {
+            let message = format!("the result of {input_id} was erased when the journal was compacted");
+            Err(Error::new(Code::RefusedSessionResultErased, message))
+        }
+        Outcome::Completed => read_found(table, place, json)?.ok_or_else(|| lost("the result")),
     })
 }
 
@@ -126,7 +127,7 @@ fn unfinished(session: &Session, input_id: &str, cursor: u64) -> Error {
         (_, Some(work)) if work.progress == Progress::Blocked => {
             let why = work.blocker.as_deref().unwrap_or_default();
             Error::new(Code::RefusedSessionResultBlocked, format!("the work of {input_id} is blocked: {why}"))
-                .hint(format!("cruxctl durable unblock --session {}", session.session_id))
+                .hint(format!("cruxctl durable unblock --session {}", quoted(&session.session_id)))
         }
         (_, Some(work)) => {
             let message = format!("there is no result of {input_id} yet: its work is {}", work.progress.name());
@@ -147,8 +148,7 @@ fn tell(context: &mut Context, args: &ResultOf, result: &[u8]) -> Result<()> {
         return printer.flush();
     }
     if matches!(printer.format(), Format::Table | Format::Plain) {
-        let safe = for_terminal(&String::from_utf8_lossy(result));
-        printer.raw(format!("{safe}\n").as_bytes())?;
+        printer.raw(format!("{}\n", json_text(result)).as_bytes())?;
         return printer.flush();
     }
     printer.begin("cruxctl.durable.result.v1", &[])?;

@@ -92,7 +92,7 @@ fn end(
     let mut ended = found?;
     let changed = change(&mut ended, context.env.now())?;
     if changed {
-        write(context, lock.as_ref(), table, ended.line(op))?;
+        write(context, lock, table, ended.line(op))?;
     }
     let cells = [
         Value::text(&*ended.session_id),

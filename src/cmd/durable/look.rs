@@ -1,6 +1,7 @@
 //! `cruxctl durable status`, `inspect`, `stats`, `list` and `forks`: where sessions stand. No payload is shown, and none
 //! is read but where it lies beside what is shown.
 
+use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::json;
 
@@ -10,8 +11,10 @@ use crate::cmd::Context;
 use crate::error::Result;
 use crate::journal::table::Table;
 use crate::render::{Group, Value};
+use crate::store::durable::compact::ATTRIBUTED;
 use crate::store::durable::rules::{KnownInput, Outcome};
 use crate::store::durable::{JOURNAL, Progress, Session, State, Work, identity, rules};
+use crate::store::time_text;
 
 /// Arguments of `durable status`.
 #[derive(Args, Debug)]
@@ -62,14 +65,14 @@ pub struct Forks {
     pub which: Which,
 }
 
-/// How many of the newest inputs are shown, and of the oldest in the statistics.
+/// How many of the newest inputs are shown.
 const SHOWN: u64 = 64;
 
 /// What is shown of each input.
 pub const INSPECTED: &[Group] = &[Group {
     name: "inputs",
     one: "input",
-    columns: &["id", "cursor", "state", "work_id", "checkpoint_prepared", "delivered"],
+    columns: &["id", "cursor", "state", "work_id", "checkpoint_prepared", "delivery"],
     shown: &["cursor", "state", "id", "work_id"],
     blocks: false,
 }];
@@ -136,21 +139,24 @@ struct Shown {
     work_id: Option<String>,
     prepared: bool,
     delivered: bool,
+    delivered_at: Option<DateTime<Utc>>,
     repeats: u64,
 }
 
-/// What is known of an input; `None` where the journal does not have it.
-fn shown(table: &mut Table, session: &Session, cursor: u64) -> Result<Option<Shown>> {
+/// What is known of an input.
+fn shown(table: &mut Table, session: &Session, cursor: u64) -> Result<Shown> {
     let id = identity::input(&session.session_id, cursor);
-    let known = rules::input(&mut table.live, &id);
-    super::checked(table)?;
-    let Some(KnownInput { outcome, first, repeats, .. }) = known else { return Ok(None) };
+    let known = table.look(|live| rules::input(live, &id))?;
+    let KnownInput { outcome, first, repeats, .. } = known.unwrap_or_default();
     let of_first = |first| {
         let first = identity::input(&session.session_id, first);
         Some(identity::work(&session.namespace, &session.session_id, &first).0)
     };
     let work: Option<&Work> = session.work.as_ref().filter(|work| work.first <= cursor && cursor <= work.last);
     let (state, work_id) = match (outcome, work) {
+        // A line was lost: the one with which it was accepted, or the one with which it was finished.
+        _ if known.is_none() => ("lost", work.map(|work| work.work_id.clone())),
+        (Outcome::None, _) if cursor <= session.processed => ("lost", None),
         (Outcome::Completed, _) => ("completed", of_first(first)),
         (Outcome::Failed, _) => ("failed", of_first(first)),
         (Outcome::None, Some(work)) => (work.progress.name(), Some(work.work_id.clone())),
@@ -164,7 +170,19 @@ fn shown(table: &mut Table, session: &Session, cursor: u64) -> Result<Option<Sho
         .as_ref()
         .is_some_and(|fenced| of_first(session.processed + 1).as_ref() == Some(fenced));
     let delivered = work_id.is_some() || fenced && cursor <= session.processed + fenced_inputs(session);
-    Ok(Some(Shown { id, cursor, state, work_id, prepared, delivered, repeats }))
+    let delivered_at = work.and_then(|work| work.delivered_at);
+    Ok(Shown { id, cursor, state, work_id, prepared, delivered, delivered_at, repeats })
+}
+
+impl Shown {
+    /// Its delivery, where there was one: a command gets all of its inputs at once, before its first step.
+    fn delivery(&self) -> Option<String> {
+        let mut delivery = json!({ "step_index": 0, "reason": "initial" });
+        if let Some(at) = self.delivered_at {
+            delivery["delivered_at"] = json!(time_text(at));
+        }
+        self.delivered.then(|| delivery.to_string())
+    }
 }
 
 /// How many inputs were in a worker's hands when a session was killed.
@@ -180,24 +198,37 @@ pub fn inspect(context: &mut Context, args: &Inspect) -> Result<()> {
     let first = found.accepted.saturating_sub(SHOWN) + 1;
     context.printer.begin("cruxctl.durable.inspect.v1", INSPECTED)?;
     for number in first..=found.accepted {
-        let Some(shown) = shown(&mut table, &found, number)? else { continue };
+        let shown = shown(&mut table, &found, number)?;
+        let delivery = shown.delivery();
         let cells = [
             Value::text(&*shown.id),
             cursor(shown.cursor),
             Value::text(shown.state),
             Value::maybe(shown.work_id.as_deref()),
             Value::Flag(shown.prepared),
-            Value::Flag(shown.delivered),
+            delivery.as_deref().map_or(Value::Absent, |json| Value::Json(json.as_bytes())),
         ];
         context.printer.row(0, &[&shown.id], &cells)?;
     }
-    let checkpoint = found.work.as_ref().filter(|work| work.prepared).map(|work| {
-        json!({
-            "input_id": identity::input(&found.session_id, work.first),
-            "work_id": work.work_id,
-        })
-        .to_string()
+    let prepared = found.work.as_ref().filter(|work| work.prepared);
+    let checkpoint = prepared.map(|work| {
+        let mut checkpoint =
+            json!({ "input_id": identity::input(&found.session_id, work.first), "work_id": work.work_id });
+        if let Some(at) = work.checkpointed_at {
+            checkpoint["checkpointed_at"] = json!(time_text(at));
+        }
+        checkpoint.to_string()
     });
+    let recovery = match prepared {
+        Some(work) if !super::turn::is_prepared(&mut table, work)? => Some(
+            json!({
+                "code": "session_turn_result_artifact_unavailable",
+                "next_step": "claim the work and complete it with a result, or fail it",
+            })
+            .to_string(),
+        ),
+        _ => None,
+    };
     let coverage = json!({
         "inputs": if found.accepted > SHOWN { "truncated" } else { "complete" },
         "limit": SHOWN,
@@ -214,6 +245,7 @@ pub fn inspect(context: &mut Context, args: &Inspect) -> Result<()> {
             ("wake_pending", Value::Flag(wake)),
             ("work_id", Value::maybe(work.map(|work| &*work.work_id))),
             ("work_state", Value::maybe(work.map(|work| work.progress.name()))),
+            ("fence", work.map_or(Value::Absent, |work| Value::Count(work.fence))),
             ("claims", work.map_or(Value::Absent, |work| Value::Count(work.claims))),
             ("failures", work.map_or(Value::Absent, |work| Value::Count(work.failures))),
             ("worker", Value::maybe(work.and_then(|work| work.worker.as_deref()))),
@@ -221,6 +253,7 @@ pub fn inspect(context: &mut Context, args: &Inspect) -> Result<()> {
             ("blocker", Value::maybe(work.and_then(|work| work.blocker.as_deref()))),
             ("fenced_work_id", Value::maybe(found.fenced_work_id.as_deref())),
             ("checkpoint", checkpoint.as_deref().map_or(Value::Absent, |json| Value::Json(json.as_bytes()))),
+            ("recovery", recovery.as_deref().map_or(Value::Absent, |json| Value::Json(json.as_bytes()))),
             ("coverage", Value::Json(coverage.as_bytes())),
         ],
     )?;
@@ -232,8 +265,8 @@ pub fn stats(context: &mut Context, args: &Stats) -> Result<()> {
     let mut table = context.table(&JOURNAL, true)?;
     let found = find(&mut table, &args.which)?;
     context.printer.begin("cruxctl.durable.stats.v1", COUNTED)?;
-    for number in 1..=found.accepted.min(SHOWN) {
-        let Some(shown) = shown(&mut table, &found, number)? else { continue };
+    for number in 1..=found.accepted.min(ATTRIBUTED) {
+        let shown = shown(&mut table, &found, number)?;
         let cells = [
             Value::text(&*shown.id),
             cursor(shown.cursor),

@@ -20,13 +20,12 @@ use clap::{Args, Subcommand};
 use super::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
-use crate::journal::live::IdKey;
+use crate::journal::live::{IdKey, Live};
 use crate::journal::lock::Lock;
-use crate::journal::table::{self, Table};
+use crate::journal::table::Table;
 use crate::render::quoted;
 use crate::store::durable::identity::Keyed;
-use crate::store::durable::rules::{self, Known};
-use crate::store::durable::{JOURNAL, Session, State};
+use crate::store::durable::{Input, JOURNAL, Session, State, rules};
 
 /// Arguments of `cruxctl durable`.
 #[derive(Args, Debug)]
@@ -147,6 +146,9 @@ pub enum Verb {
 
 /// Runs a verb.
 pub fn run(context: &mut Context, args: DurableArgs) -> Result<()> {
+    if context.typed_agent.is_some() {
+        context.printer.note("durable sessions belong to no agent: --agent changes nothing here");
+    }
     match args.verb {
         Verb::Open(args) => open::open(context, &args),
         Verb::Get(args) => open::get(context, &args),
@@ -220,9 +222,12 @@ fn whole(table: &Table) -> Result<()> {
         return Ok(());
     }
     let message = format!("{} is damaged: what it hides may be the last word on a session", JOURNAL.file);
-    Err(Error::new(Code::RefusedDamage, message)
-        .hint("cruxctl journal check durable")
-        .hint("cruxctl journal repair durable --apply"))
+    // What is not there any more, no repair brings back.
+    let then = match table.seen.damage {
+        0 => "cruxctl journal check durable --accept",
+        _ => "cruxctl journal repair durable --apply",
+    };
+    Err(Error::new(Code::RefusedDamage, message).hint("cruxctl journal check durable").hint(then))
 }
 
 /// The sessions, for a verb that changes something; without the lock where nothing will be written.
@@ -232,42 +237,43 @@ fn for_change(context: &mut Context, dry_run: bool) -> Result<(Option<Lock>, Tab
     Ok((lock, table))
 }
 
-/// Reads what lies at a place of the journal; where it is something else, because the index is wrong, `again` says where
-/// it lies after all of the journal was read.
-fn read_at<T>(
+/// Reads what the index knows a place of. Where something else lies there the index is wrong, and all of the journal is read.
+///
+/// Errors: what lies there is not what its line says that it is.
+fn read_found<T>(
     table: &mut Table,
-    place: Span,
-    read: fn(&[u8]) -> Option<T>,
-    again: &mut dyn FnMut(&mut Table) -> Option<Span>,
-) -> Result<T> {
-    if let Some(found) = read(&table.opened.read(place)?) {
-        return Ok(found);
+    place: impl Fn(&mut Live) -> Option<Span>,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Option<T>> {
+    let Some(at) = table.look(&place)? else { return Ok(None) };
+    if let Some(found) = table.opened.read(at).ok().and_then(|bytes| read(&bytes)) {
+        return Ok(Some(found));
     }
-    table.reread()?;
-    let place = again(table).ok_or_else(|| table::rewritten(&JOURNAL))?;
-    read(&table.opened.read(place)?).ok_or_else(|| table::rewritten(&JOURNAL))
+    let at = if table.without_index()? { table.look(&place)? } else { Some(at) };
+    let Some(at) = at else { return Ok(None) };
+    read(&table.opened.read(at)?).map(Some).ok_or_else(|| {
+        let line = table.opened.line_of(at.offset).map_or_else(|_| String::new(), |line| format!("line {line} of "));
+        let message = format!("what {line}{} says, at byte {}, contradicts itself", JOURNAL.file, at.offset);
+        Error::new(Code::DamagedJournal, message).hint("cruxctl journal check durable")
+    })
 }
 
 /// A session by its id, deleted or not.
 fn session(table: &mut Table, id: &str) -> Result<Option<Session>> {
-    let found = session_at(table, IdKey::of(id))?;
-    if found.as_ref().is_some_and(|found| found.session_id != id) {
-        return Err(table::rewritten(&JOURNAL));
-    }
-    Ok(found)
+    let place = |live: &mut Live| rules::session(live, id).map(|known| known.place);
+    read_found(table, place, |bytes| Session::read(bytes).filter(|found| found.session_id == id))
 }
 
 /// A session by its key in the index, deleted or not.
 fn session_at(table: &mut Table, key: IdKey) -> Result<Option<Session>> {
-    let mut place = |table: &mut Table| rules::by_index_key(&mut table.live, key).map(|known| known.place);
-    let found = place(table);
-    checked(table)?;
-    found.map(|found| read_at(table, found, Session::read, &mut place)).transpose()
+    let place = |live: &mut Live| rules::by_index_key(live, key).map(|known| known.place);
+    read_found(table, place, |bytes| Session::read(bytes).filter(|found| IdKey::of(&found.session_id) == key))
 }
 
-/// An error where the index could not be read.
-fn checked(table: &mut Table) -> Result<()> {
-    table.live.check().map_err(|error| Error::io("read the index of", &table.opened.path, &error))
+/// An input by its id.
+fn input_of(table: &mut Table, id: &str) -> Result<Option<Input>> {
+    let place = |live: &mut Live| rules::input(live, id).map(|known| known.place);
+    read_found(table, place, |bytes| Input::read(bytes).filter(|found| found.input_id == id))
 }
 
 /// The session that a verb shows.
@@ -277,14 +283,13 @@ fn find(table: &mut Table, which: &Which) -> Result<Session> {
     find_or(table, which, |found| gone(&found.session_id, "was deleted"))
 }
 
-/// The session that a verb changes. The errors are the same, but for one that was deleted.
+/// The session that a verb changes, or that a key is asked for. The errors are the same, but for one that was deleted.
 fn find_to_change(table: &mut Table, which: &Which) -> Result<Session> {
-    find_or(table, which, Session::deleted)
+    find_or(table, which, if which.key.is_some() { tombstoned } else { Session::deleted })
 }
 
 fn find_or(table: &mut Table, which: &Which, deleted: fn(&Session) -> Error) -> Result<Session> {
     match session(table, &which.id())? {
-        Some(found) if found.state == State::Deleted && which.key.is_some() => Err(tombstoned(&found)),
         Some(found) if found.state == State::Deleted => Err(deleted(&found)),
         Some(found) => Ok(found),
         None => Err(nowhere(table, which)?),
@@ -308,12 +313,16 @@ fn nowhere(table: &mut Table, which: &Which) -> Result<Error> {
 
 /// The session that a key belongs to, whatever its target.
 fn of_key(table: &mut Table, keyed: &Keyed) -> Result<Option<Session>> {
-    let known = rules::by_key(&mut table.live, &keyed.key_hash);
-    checked(table)?;
-    let Some(Known { place, .. }) = known else { return Ok(None) };
-    let mut again = |table: &mut Table| rules::by_key(&mut table.live, &keyed.key_hash).map(|known| known.place);
-    let found = read_at(table, place, Session::read, &mut again)?;
-    Ok((found.key_hash == keyed.key_hash).then_some(found))
+    let place = |live: &mut Live| rules::by_key(live, &keyed.key_hash).map(|known| known.place);
+    read_found(table, place, |bytes| Session::read(bytes).filter(|found| found.key_hash == keyed.key_hash))
+}
+
+/// The error where the journal has lost an input.
+fn missing(input_id: &str) -> Error {
+    let message = format!("{} has lost {input_id}, which it says was accepted", JOURNAL.file);
+    Error::new(Code::DamagedJournal, message)
+        .hint("cruxctl journal check durable")
+        .hint("what a repair has taken out lies in cruxctl/quarantine")
 }
 
 fn gone(id: &str, why: &str) -> Error {
@@ -330,15 +339,19 @@ fn conflict(other: &Session, target: &str) -> Error {
     if other.state == State::Deleted {
         return tombstoned(other);
     }
-    let message = format!("the key belongs to {} {:?}, not to {target:?}", other.target_kind.name(), other.target_id);
+    let (kind, id) = (other.target_kind.name(), &other.target_id);
+    let message = match id == target {
+        true => format!("the key belongs to {id:?}, which is of the kind {kind}"),
+        false => format!("the key belongs to {kind} {id:?}, not to {target:?}"),
+    };
     Error::new(Code::RefusedSessionIdentityConflict, message)
         .hint(format!("cruxctl durable status --session {}", quoted(&other.session_id)))
 }
 
-/// Appends a line behind the lock, if there is one: a dry run has none.
-fn write(context: &mut Context, lock: Option<&Lock>, table: Table, line: Vec<u8>) -> Result<()> {
+/// Appends a line behind the lock, if there is one: a dry run has none. Nobody is kept waiting while it is told.
+fn write(context: &mut Context, lock: Option<Lock>, table: Table, line: Vec<u8>) -> Result<()> {
     if let Some(lock) = lock {
-        context.append(lock, table, &[line])?;
+        context.append(&lock, table, &[line])?;
     }
     Ok(())
 }

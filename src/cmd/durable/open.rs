@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Which, find, find_to_change, of_key, session, whole, write};
 use crate::cmd::{Context, input};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::render::{Group, Value};
 use crate::store::durable::identity::Keyed;
 use crate::store::durable::{ForkedFrom, JOURNAL, Session, State, TargetKind};
@@ -52,8 +52,8 @@ pub struct Fork {
 pub const OPENED: &[Group] = &[Group {
     name: "sessions",
     one: "session",
-    columns: &["id", "thread_id", "created", "dry_run"],
-    shown: &["id", "created"],
+    columns: &["id", "thread_id", "created", "dry_run", "status"],
+    shown: &["id", "created", "status"],
     blocks: false,
 }];
 
@@ -87,7 +87,7 @@ pub fn open(context: &mut Context, args: &Open) -> Result<()> {
         Some(found) => found,
         None => {
             let new = Session::open(&args.namespace, (&args.target, args.kind), &args.key, context.env.now());
-            write(context, lock.as_ref(), table, new.line("open"))?;
+            write(context, lock, table, new.line("open"))?;
             new
         }
     };
@@ -96,6 +96,7 @@ pub fn open(context: &mut Context, args: &Open) -> Result<()> {
         Value::text(&*opened.thread_id),
         Value::Flag(created),
         Value::Flag(args.dry_run),
+        Value::text(opened.status().name()),
     ];
     let told = tell(context, "cruxctl.durable.open.v1", OPENED, &opened.session_id, &cells);
     told.map_err(|error| error.after(created && !args.dry_run, &format!("{} is open", opened.session_id)))
@@ -117,7 +118,11 @@ pub(super) fn tell(
 /// Runs `durable get`.
 pub fn get(context: &mut Context, args: &Get) -> Result<()> {
     let mut table = context.table(&JOURNAL, true)?;
-    let found = find(&mut table, &args.which)?;
+    let found = match &args.which.key {
+        // A key that is gone is another answer than one that was never there.
+        Some(_) => find_to_change(&mut table, &args.which)?,
+        None => find(&mut table, &args.which)?,
+    };
     let forked = forked_from(&found);
     context.printer.begin("cruxctl.durable.get.v1", &[])?;
     context.printer.fields(
@@ -158,10 +163,13 @@ pub fn fork(context: &mut Context, args: &Fork) -> Result<()> {
     let found = session(&mut table, &new.session_id)?;
     let created = found.is_none();
     let child = match found {
-        Some(found) if found.state == State::Deleted => return Err(super::tombstoned(&found)),
+        Some(found) if found.state == State::Deleted => {
+            let message = format!("its child {} at this place was deleted, and never comes back", found.session_id);
+            return Err(Error::new(Code::RefusedSessionTombstoned, message));
+        }
         Some(found) => found,
         None => {
-            write(context, lock.as_ref(), table, new.line("fork"))?;
+            write(context, lock, table, new.line("fork"))?;
             new
         }
     };

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{checked, session_at};
-use crate::error::{Error, Result};
+use super::session_at;
+use crate::error::Result;
 use crate::journal::live::IdKey;
 use crate::journal::replay::Opened;
 use crate::journal::scan::Item;
@@ -43,12 +43,13 @@ impl Queue {
         Queue { session: session.map(IdKey::of), target: target.map(str::to_owned), ..Queue::default() }
     }
 
-    /// Takes what has come since it was last looked.
-    pub(super) fn follow(&mut self, table: &mut Table) -> Result<()> {
+    /// Takes what has come since it was last looked. Says whether all of it was looked through anew.
+    pub(super) fn follow(&mut self, table: &mut Table) -> Result<bool> {
         let stretch = match &self.read {
             Some(before) => table.opened.grown_from(before)?,
             None => None,
         };
+        let anew = stretch.is_none();
         let mut changed = BTreeSet::new();
         if let Some(stretch) = stretch {
             table.opened.scan_items(&JOURNAL, stretch, &mut |item| {
@@ -66,20 +67,16 @@ impl Queue {
             match self.session {
                 Some(session) => changed.extend([session]),
                 None => {
-                    let rows = table.live.rows();
-                    let rows = rows.map_err(|error| Error::io("read the index of", &table.opened.path, &error))?;
-                    let due = rows.into_iter().filter(|(_, row)| Known::of(*row).is_some_and(|known| known.due > 0));
-                    changed.extend(due.map(|(key, _)| key));
+                    changed.extend(table.pick(|key, row| Known::of(row).filter(|known| known.due > 0).map(|_| key))?)
                 }
             }
         }
         for key in changed {
-            let known = rules::by_index_key(&mut table.live, key);
-            checked(table)?;
+            let known = table.look(|live| rules::by_index_key(live, key))?;
             self.enter(table, key, known)?;
         }
         self.read = Some(table.opened.try_clone()?);
-        Ok(())
+        Ok(anew)
     }
 
     fn enter(&mut self, table: &mut Table, key: IdKey, known: Option<Known>) -> Result<()> {

@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
-use rustix::process::{Pid, Signal, kill_process_group};
+use chrono::TimeDelta;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::value::RawValue;
 
-use super::session;
 use super::turn::{each_input, from_now, output, renewed};
 use super::worker::Work;
+use super::{session, whole};
 use crate::cmd::{Context, input};
 use crate::env;
 use crate::error::{Code, Error, Result, plain};
+use crate::journal::append::LONGEST_RECORD;
 use crate::journal::files;
-use crate::journal::lock::Lock;
 use crate::journal::replay::{self, Opened};
 use crate::journal::table::Table;
 use crate::store::durable::{JOURNAL, Session, Work as Activation, identity};
@@ -34,8 +34,14 @@ const SHORT_LOOK: Duration = Duration::from_micros(200);
 /// How often it is looked whether the work of a command that runs was taken away.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// How long a command has to end by itself once it was told to.
+/// How long a command has to end by itself once it was told to, and what it has started, once it has ended.
 const GRACE: Duration = Duration::from_secs(8);
+
+/// How long the lock is waited for at once while a command runs.
+const SHORT_WAIT: Duration = Duration::from_millis(500);
+
+/// More bytes than the line of a result has beside it.
+const AROUND: u64 = 1 << 20;
 
 /// How many bytes of a result are read at once.
 const BLOCK: usize = 1 << 16;
@@ -43,6 +49,8 @@ const BLOCK: usize = 1 << 16;
 /// What a command has come to.
 pub(super) enum End {
     Completed(Box<RawValue>),
+    /// It was not run: its result is on disk.
+    Prepared,
     Failed(String),
     Blocked(String),
     /// A signal has ended the worker: somebody else goes on.
@@ -51,47 +59,96 @@ pub(super) enum End {
     Lost,
 }
 
-/// Runs the command with the inputs of work; says what it has come to.
+/// A command that runs, in a process group of its own. What is left of the group ends with it, whatever happens.
+struct Running {
+    child: Child,
+    /// Whether the command has ended by itself.
+    ended: bool,
+    /// Whether all of it was ended.
+    gone: bool,
+}
+
+impl Running {
+    /// Whether the command has ended. It stays where it is, so that its number is nobody else's.
+    fn has_ended(&mut self) -> Result<bool> {
+        if !self.ended
+            && let Some(pid) = self.pid()
+        {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            let state = waitid(WaitId::Pid(pid), options)
+                .map_err(|error| Error::from_io("cannot wait for the command", &error.into()))?;
+            self.ended = state.is_some();
+        }
+        Ok(self.ended)
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.pid() {
+            // One that is gone needs none.
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+
+    /// Ends the command and all that it has started.
+    fn end(&mut self) -> Result<ExitStatus> {
+        // Once it was waited for, its number may be that of somebody else.
+        if !std::mem::replace(&mut self.gone, true) {
+            self.signal(Signal::KILL);
+        }
+        self.child.wait().map_err(|error| Error::from_io("cannot wait for the command", &error))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Runs the command with the inputs of work; says what it has come to, and in the work, until when it is held.
 pub(super) fn execute(
     context: &mut Context,
     args: &Work,
     session: &Session,
-    work: &Activation,
+    work: &mut Activation,
     stop: &AtomicUsize,
 ) -> Result<End> {
-    let most = input::most_state_bytes(None)?;
-    let mut child = spawn(args, session, work).map_err(|error| {
+    let most = input::most_state_bytes(None)?.min(LONGEST_RECORD - AROUND);
+    let child = spawn(context, args, session, work).map_err(|error| {
         let name = args.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Error::from_io(&format!("cannot run {name}"), &error)
     })?;
-    let feeder = child.stdin.take().map(|stdin| {
+    let mut running = Running { child, ended: false, gone: false };
+    let feeder = running.child.stdin.take().map(|stdin| {
         let (dir, session, work) = (context.dir.clone(), session.clone(), work.clone());
         thread::spawn(move || feed(&dir, &session, &work, stdin))
     });
-    let reader = child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
+    let reader = running.child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
     let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
-    let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, until: work.until, stopped: None };
-    let mut ended = None;
-    let status = loop {
-        if ended.is_none() {
-            ended = child.try_wait().map_err(|error| Error::from_io("cannot wait for the command", &error))?;
-        }
-        // What it has started in the background may still write to its output. And what was not all read as it was sent is
-        // no input: that is known only when all of it was handed over.
-        let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
-        let fed = feeder.as_ref().is_none_or(thread::JoinHandle::is_finished);
-        if let Some(status) = ended.filter(|_| read && fed) {
-            break status;
-        }
-        match watch.look(context, args, (session, work), stop, &child) {
-            // A command that takes long is looked at less often.
-            Ok(None) => thread::sleep((watch.begun.elapsed() / 16).clamp(SHORT_LOOK, LOOK)),
-            end => {
-                end_group(&mut child);
-                return Ok(end?.unwrap_or(End::Lost));
+    let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, stopped: None, busy: false };
+    let mut ended = None::<Instant>;
+    loop {
+        if running.has_ended()? {
+            // What it has started in the background may still write to its output, and for a while it may. And what was
+            // not all read as it was sent is no input: that is known only when all of it was handed over.
+            let since = *ended.get_or_insert_with(Instant::now);
+            let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
+            let fed = feeder.as_ref().is_none_or(thread::JoinHandle::is_finished);
+            if read && fed || since.elapsed() >= GRACE {
+                break;
             }
         }
-    };
+        match watch.look(context, args, (session, work), stop, &running)? {
+            // A command that takes long is looked at less often.
+            None => thread::sleep((watch.begun.elapsed() / 16).clamp(SHORT_LOOK, LOOK)),
+            Some(end) => return Ok(end),
+        }
+    }
+    let status = running.end()?;
     if watch.stopped.is_some() && !status.success() {
         return Ok(End::Stopped);
     }
@@ -137,12 +194,16 @@ fn outcome(status: ExitStatus) -> Option<End> {
     }
 }
 
-fn spawn(args: &Work, session: &Session, work: &Activation) -> io::Result<Child> {
+fn spawn(context: &Context, args: &Work, session: &Session, work: &Activation) -> io::Result<Child> {
     let (name, rest) = args.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let first = identity::input(&session.session_id, work.first);
     let (_, effect) = identity::work(&session.namespace, &session.session_id, &first);
     Command::new(name)
         .args(rest)
+        // What it sends to this directory goes there, however that was named here.
+        .env("CRUXCTL_DATA_DIR", std::path::absolute(&context.dir.root)?)
+        .env("CRUXCTL_WORK_NAMESPACE", &session.namespace)
+        .env("CRUXCTL_WORK_CLAIMS", work.claims.to_string())
         .env("CRUXCTL_WORK_ID", &work.work_id)
         .env("CRUXCTL_WORK_EFFECT", effect)
         .env("CRUXCTL_WORK_SESSION", &session.session_id)
@@ -180,9 +241,10 @@ struct Watch {
     /// When it was last looked whether the work is still held, and the journal as it was then.
     looked: Instant,
     opened: Opened,
-    until: Option<DateTime<Utc>>,
     /// When the command was told to end.
     stopped: Option<Instant>,
+    /// Whether the lock was not free when the claim was to be renewed.
+    busy: bool,
 }
 
 impl Watch {
@@ -191,14 +253,14 @@ impl Watch {
         &mut self,
         context: &mut Context,
         args: &Work,
-        of: (&Session, &Activation),
+        (of, work): (&Session, &mut Activation),
         stop: &AtomicUsize,
-        child: &Child,
+        running: &Running,
     ) -> Result<Option<End>> {
         if stop.load(Ordering::Relaxed) != 0 && self.stopped.is_none() {
             // What it has done by then counts.
             self.stopped = Some(Instant::now());
-            to_group(child, Signal::TERM);
+            running.signal(Signal::TERM);
         }
         if self.stopped.is_some_and(|since| since.elapsed() >= GRACE) {
             return Ok(Some(End::Stopped));
@@ -209,12 +271,14 @@ impl Watch {
         }
         let half = TimeDelta::from_std(args.lease / 2).unwrap_or_default();
         let now = env::Env::read()?.now();
-        if self.until.is_some_and(|until| now + half >= until) {
-            return self.renew(context, args, of);
-        }
-        if self.looked.elapsed() >= LOOK_AGAIN {
+        let is_time = self.looked.elapsed() >= LOOK_AGAIN;
+        if work.until.is_some_and(|until| now + half >= until) && (is_time || !self.busy) {
             self.looked = Instant::now();
-            return self.still_held(context, of);
+            return self.renew(context, args, (of, work));
+        }
+        if is_time {
+            self.looked = Instant::now();
+            return self.still_held(context, (of, work));
         }
         Ok(None)
     }
@@ -233,13 +297,27 @@ impl Watch {
         Ok((!held).then_some(End::Lost))
     }
 
+    /// Holds on to the work for longer. Where somebody is at the journal for long, it is tried again, as long as it is held.
     fn renew(
         &mut self,
         context: &mut Context,
         args: &Work,
-        (of, work): (&Session, &Activation),
+        (of, work): (&Session, &mut Activation),
     ) -> Result<Option<End>> {
-        let (lock, mut table): (Lock, Table) = context.locked(&JOURNAL)?;
+        let patience = context.lock_timeout;
+        context.lock_timeout = patience.min(SHORT_WAIT);
+        let locked = context.locked(&JOURNAL);
+        context.lock_timeout = patience;
+        let (lock, mut table) = match locked {
+            Err(error) if error.code == Code::BusyLock => {
+                self.busy = true;
+                let now = env::Env::read()?.now();
+                return Ok(work.until.is_none_or(|until| until <= now).then_some(End::Lost));
+            }
+            locked => locked?,
+        };
+        self.busy = false;
+        whole(&table)?;
         let now = context.env.now();
         let Some(mut session) = session(&mut table, &of.session_id)? else { return Ok(Some(End::Lost)) };
         if session.held(&work.work_id, work.fence, now).is_err() {
@@ -248,20 +326,7 @@ impl Watch {
         let until = from_now(now, args.lease, "--lease")?;
         let line = renewed(&mut session, until, now)?;
         context.append(&lock, table, &[line])?;
-        self.until = Some(until);
+        work.until = Some(until);
         Ok(None)
     }
-}
-
-fn to_group(child: &Child, signal: Signal) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // One that is gone needs none.
-        let _ = kill_process_group(pid, signal);
-    }
-}
-
-/// Ends a command and all that it has started.
-fn end_group(child: &mut Child) {
-    to_group(child, Signal::KILL);
-    let _ = child.wait();
 }

@@ -1,17 +1,17 @@
 //! `cruxctl durable subscribe`, `unsubscribe`, `subscriptions` and `publish`: signals become inputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::ingress::one_input;
+use super::ingress::{one_input, warn_of_another};
 use super::open::tell;
-use super::{Which, checked, cursor, find_to_change, for_change, read_at, session, write};
+use super::{Which, cursor, find_to_change, for_change, read_found, session, write};
 use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::handoff::strict;
-use crate::journal::Span;
+use crate::journal::live::Live;
 use crate::journal::table::Table;
 use crate::render::{Group, Value};
 use crate::store::durable::{Input, JOURNAL, Source, State, Subscription, identity, limits, rules};
@@ -74,6 +74,9 @@ pub struct Publish {
     #[arg(long)]
     pub dry_run: bool,
 }
+
+/// How many bytes of lines are written at once.
+const AT_ONCE: usize = 16 << 20;
 
 /// What is said of a subscription that was made.
 pub const SUBSCRIBED: &[Group] = &[Group {
@@ -152,13 +155,19 @@ fn one_number(number: &serde_json::Number) -> String {
     float.map_or_else(|| number.to_string(), |float| format!("{:.0}", float + 0.0))
 }
 
+/// What a payload has: the one form of each of its members, by name, and none where it is no object.
+fn members(payload: &Json) -> HashMap<&str, String> {
+    let members = payload.as_object().into_iter().flatten();
+    members.map(|(name, value)| (name.as_str(), canonical(value))).collect()
+}
+
 /// Whether a payload has each member of a match, with the same value.
-fn matches(match_key: &str, payload: &Json) -> bool {
+fn matches(match_key: &str, payload: &HashMap<&str, String>) -> bool {
     if match_key.is_empty() {
         return true;
     }
     let Ok(Json::Object(wanted)) = serde_json::from_str::<Json>(match_key) else { return false };
-    wanted.iter().all(|(name, value)| payload.get(name).is_some_and(|own| canonical(own) == canonical(value)))
+    wanted.iter().all(|(name, value)| payload.get(name.as_str()).is_some_and(|own| *own == canonical(value)))
 }
 
 /// A match as it is shown.
@@ -175,8 +184,7 @@ pub fn subscribe(context: &mut Context, args: &Subscribe) -> Result<()> {
     found.takes_ingress()?;
     let now = context.env.now();
     let id = identity::subscription(&found.namespace, &found.session_id, &args.signal, &match_key);
-    let created = !rules::subscription(&mut table.live, &id).is_some_and(|(_, active)| active);
-    checked(&mut table)?;
+    let created = !table.look(|live| rules::subscription(live, &id))?.is_some_and(|(_, active)| active);
     let subscription = Subscription {
         subscription_id: id.clone(),
         session_id: found.session_id.clone(),
@@ -187,7 +195,7 @@ pub fn subscribe(context: &mut Context, args: &Subscribe) -> Result<()> {
     };
     if created {
         found.updated_at = now;
-        write(context, lock.as_ref(), table, found.subscribe_line(&subscription))?;
+        write(context, lock, table, found.subscribe_line(&subscription))?;
     }
     let cells = [
         Value::text(&*id),
@@ -203,11 +211,15 @@ pub fn subscribe(context: &mut Context, args: &Subscribe) -> Result<()> {
 
 /// A subscription by its id, and whether it is active.
 fn subscription(table: &mut Table, id: &str) -> Result<Option<(Subscription, bool)>> {
-    let found = rules::subscription(&mut table.live, id);
-    checked(table)?;
-    let Some((place, active)) = found else { return Ok(None) };
-    let mut again = |table: &mut Table| rules::subscription(&mut table.live, id).map(|(place, _)| place);
-    Ok(Some((read_at(table, place, Subscription::read, &mut again)?, active)))
+    // An id of another kind has a row as well.
+    if !id.starts_with(identity::SUBSCRIPTION_PREFIX) {
+        return Ok(None);
+    }
+    let place = |live: &mut Live| rules::subscription(live, id).map(|(place, _)| place);
+    let found =
+        read_found(table, place, |bytes| Subscription::read(bytes).filter(|found| found.subscription_id == id))?;
+    let active = table.look(|live| rules::subscription(live, id))?.is_some_and(|(_, active)| active);
+    Ok(found.map(|found| (found, active)))
 }
 
 /// Runs `durable unsubscribe`.
@@ -218,12 +230,14 @@ pub fn unsubscribe(context: &mut Context, args: &Unsubscribe) -> Result<()> {
         let message = format!("there is no subscription {:?}", args.subscription);
         return Err(Error::new(Code::NoSessionSubscription, message).hint("cruxctl durable subscriptions"));
     };
-    let mut owner =
-        session(&mut table, &subscription.session_id)?.ok_or_else(|| crate::journal::table::rewritten(&JOURNAL))?;
+    // Where every line of its session is lost, it is as good as gone.
+    let Some(mut owner) = session(&mut table, &subscription.session_id)? else {
+        return Err(super::gone(&subscription.session_id, "is not there"));
+    };
     let changed = active && owner.state == State::Ready;
     if changed {
         owner.updated_at = context.env.now();
-        write(context, lock.as_ref(), table, owner.unsubscribe_line(&args.subscription))?;
+        write(context, lock, table, owner.unsubscribe_line(&args.subscription))?;
     }
     let cells = [
         Value::text(&*args.subscription),
@@ -239,10 +253,7 @@ pub fn unsubscribe(context: &mut Context, args: &Unsubscribe) -> Result<()> {
 /// Runs `durable subscriptions`.
 pub fn subscriptions(context: &mut Context, args: &Subscriptions) -> Result<()> {
     let mut table = context.table(&JOURNAL, true)?;
-    let rows = table.live.rows().map_err(|error| Error::io("read the index of", &table.opened.path, &error))?;
-    let mut spans: Vec<Span> =
-        rows.iter().filter(|(_, row)| rules::is_active_subscription(row)).map(|(_, row)| row.place.span()).collect();
-    drop(rows);
+    let mut spans = table.pick(|_, row| rules::is_active_subscription(&row).then(|| row.place.span()))?;
     spans.sort_unstable_by_key(|span| span.offset);
     context.printer.begin("cruxctl.durable.subscriptions.v1", LISTED)?;
     for span in spans {
@@ -281,52 +292,63 @@ pub fn publish(context: &mut Context, args: &Publish) -> Result<()> {
         .map_err(|error| Error::new(Code::UsageSessionInputInvalid, format!("the payload is no JSON: {error}")))?;
     let (lock, mut table) = for_change(context, args.dry_run)?;
     let now = context.env.now();
-    let (mut lines, mut delivered, mut deduplicated) = (Vec::new(), Vec::new(), 0u64);
-    let mut seen: Vec<String> = Vec::new();
-    let places = rules::subscribers(&mut table.live, &args.namespace, &args.signal);
-    checked(&mut table)?;
-    for place in places {
+    let payload_has = members(&value);
+    let (mut delivered, mut deduplicated) = (Vec::new(), 0u64);
+    let (mut lines, mut bytes, mut written) = (Vec::new(), 0, false);
+    let mut seen: HashSet<String> = HashSet::new();
+    for place in table.look(|live| rules::subscribers(live, &args.namespace, &args.signal))? {
         let Some(subscription) = Subscription::read(&table.opened.read(place)?) else {
-            table.reread()?;
-            return Err(crate::journal::table::rewritten(&JOURNAL));
+            return Err(table.distrust());
         };
         // One occurrence is one input of a session, however many of its subscriptions match.
-        if !matches(&subscription.match_key, &value) || seen.contains(&subscription.session_id) {
+        if !matches(&subscription.match_key, &payload_has) || seen.contains(&subscription.session_id) {
             continue;
         }
         let owner = session(&mut table, &subscription.session_id)?.filter(|owner| owner.state == State::Ready);
         let Some(mut owner) = owner else { continue };
-        seen.push(owner.session_id.clone());
-        let mut before = |table: &mut Table| {
-            rules::heard_before(&mut table.live, &owner.session_id, &args.signal, &args.occurrence)
-        };
-        let heard =
-            before(&mut table).map(|place| read_at(&mut table, place, Input::read, &mut before)).transpose()?;
-        checked(&mut table)?;
-        if let Some(heard) = heard {
+        seen.insert(owner.session_id.clone());
+        let heard = |live: &mut Live| rules::heard_before(live, &owner.session_id, &args.signal, &args.occurrence);
+        if let Some(heard) = read_found(&mut table, heard, Input::read)? {
+            warn_of_another(context, &heard, &payload, &args.occurrence);
             deduplicated += 1;
             owner.repeat(1, now);
             lines.push(owner.repeat_line(&[heard.input_id]));
-            continue;
+        } else {
+            let cursor = owner.accept(1, now)?;
+            let input_id = identity::input(&owner.session_id, cursor);
+            let input = Input {
+                input_id: input_id.clone(),
+                cursor,
+                source: Source::Signal,
+                accepted_at: now,
+                idempotency_key: None,
+                signal_id: Some(args.signal.clone()),
+                occurrence: Some(args.occurrence.clone()),
+                subscription_id: Some(subscription.subscription_id),
+                payload: Some(payload.clone()),
+            };
+            lines.push(owner.accept_line(&[input]));
+            delivered.push((owner.session_id, input_id, cursor));
         }
-        let cursor = owner.accept(1, now)?;
-        let input_id = identity::input(&owner.session_id, cursor);
-        let input = Input {
-            input_id: input_id.clone(),
-            cursor,
-            source: Source::Signal,
-            accepted_at: now,
-            idempotency_key: None,
-            signal_id: Some(args.signal.clone()),
-            occurrence: Some(args.occurrence.clone()),
-            subscription_id: Some(subscription.subscription_id),
-            payload: Some(payload.clone()),
-        };
-        lines.push(owner.accept_line(&[input]));
-        delivered.push((owner.session_id, input_id, cursor));
+        bytes += lines.last().map_or(0, Vec::len);
+        // Sessions do not depend on each other, and whoever publishes it again does so for the rest alone.
+        if bytes >= AT_ONCE
+            && let Some(lock) = &lock
+        {
+            table = context
+                .append_and_go_on(lock, table, &JOURNAL, &lines)
+                .map_err(|error| error.after(written, "some deliveries are made; publish it again for the rest"))?;
+            lines.clear();
+            (bytes, written) = (0, true);
+        }
+        if lock.is_none() {
+            lines.clear();
+        }
     }
     if let Some(lock) = lock.filter(|_| !lines.is_empty()) {
-        context.append(&lock, table, &lines)?;
+        context
+            .append(&lock, table, &lines)
+            .map_err(|error| error.after(written, "some deliveries are made; publish it again for the rest"))?;
     }
     let told = tell_deliveries(context, args, &delivered, deduplicated);
     let done = !args.dry_run && !delivered.is_empty();
@@ -382,8 +404,10 @@ mod tests {
             (r#"{"kind":"open"}"#, false),
             (r#"{"other":null}"#, false),
         ] {
-            assert_eq!(matches(wanted, &payload), is, "{wanted}");
+            assert_eq!(matches(wanted, &members(&payload)), is, "{wanted}");
         }
-        assert!(!matches(r#"{"a":1}"#, &Json::from(1)) && matches("", &Json::from(1)));
+        let one = Json::from(1);
+        let none = members(&one);
+        assert!(!matches(r#"{"a":1}"#, &none) && !matches("{}", &none) && matches("", &none));
     }
 }

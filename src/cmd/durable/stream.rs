@@ -4,15 +4,15 @@ use clap::Args;
 use serde_json::json;
 
 use super::join::wait_for_change;
-use super::{Which, find, look};
+use super::{Which, find, look, session};
 use crate::cmd::Context;
 use crate::error::{Code, Error, Result};
 use crate::journal::replay::{self, Opened};
 use crate::journal::scan::{Item, Stretch};
 use crate::journal::table::Table;
 use crate::render::{Format, Group, Value};
-use crate::store::durable::events::{self, Event, What};
-use crate::store::durable::{Input, JOURNAL, Session, State, rules};
+use crate::store::durable::events::{Event, Events, What};
+use crate::store::durable::{JOURNAL, Session, State, identity, rules};
 
 /// Arguments of `durable stream`.
 #[derive(Args, Debug)]
@@ -77,11 +77,11 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
     let mut opened = replay::open(&context.dir, &JOURNAL)?;
     let mut retained = Retained { from: 1, to: 0 };
     each(&opened, Stretch::whole(opened.len), session_id, &mut |events| {
-        if let (Some(first), Some(last)) = (events.first(), events.last()) {
-            if first.cursor != retained.to + 1 {
-                retained.from = first.cursor;
+        if events.first <= events.last {
+            if events.first != retained.to + 1 {
+                retained.from = events.first;
             }
-            retained.to = last.cursor;
+            retained.to = events.last;
         }
         Ok(())
     })?;
@@ -104,24 +104,24 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
     let (mut stretch, mut ended) = (Stretch::whole(opened.len), false);
     loop {
         each(&opened, stretch, session_id, &mut |events| {
-            for event in events {
-                if event.cursor <= last {
-                    continue;
-                }
+            for event in events.behind(last) {
                 if left == 0 || context.printer.gone() {
                     break;
                 }
                 // What a compaction has dropped before it was told is made up for.
-                if event.cursor > last + 1 {
-                    let now = find(&mut table, &args.which)?;
+                if event.cursor > last + 1
+                    && let Some(now) = session(&mut table, session_id)?
+                {
                     snapshot(context, &now, "cursor-expired")?;
                 }
                 (left, last) = (left - 1, event.cursor);
-                ended |= matches!(event.what, What::Status(State::Closed | State::Killed | State::Deleted));
+                ended |= matches!(event.what, What::Status(state) if is_over(state));
                 tell(context, &mut table, session_id, &event)?;
             }
             Ok(())
         })?;
+        // What has ended has no further events, also where its end was told before.
+        ended |= session(&mut table, session_id)?.is_none_or(|now| is_over(now.state));
         if !args.follow || left == 0 || ended || context.printer.gone() {
             break;
         }
@@ -129,17 +129,23 @@ pub fn run(context: &mut Context, args: &Stream) -> Result<()> {
         if !wait_for_change(context, &opened, None) {
             break;
         }
+        // The table first: of what has ended by it, the end is told below.
+        table = Table::open(&context.dir, &JOURNAL, false)?;
         let now = replay::open(&context.dir, &JOURNAL)?;
         // In a journal that was compacted, cursors say what is new.
         stretch = now.grown_from(&opened)?.unwrap_or(Stretch::whole(now.len));
         opened = now;
-        table = Table::open(&context.dir, &JOURNAL, false)?;
     }
     context.printer.end()
 }
 
+/// Whether a stream ends with this state.
+fn is_over(state: State) -> bool {
+    matches!(state, State::Closed | State::Killed | State::Deleted)
+}
+
 /// What takes the events of a line.
-type Take<'t> = dyn FnMut(Vec<Event>) -> Result<()> + 't;
+type Take<'t> = dyn FnMut(&Events<'_>) -> Result<()> + 't;
 
 /// Hands out the events of a session that lie in a stretch of the journal.
 fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>) -> Result<()> {
@@ -149,7 +155,7 @@ fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>
             return Ok(());
         }
         let session = record.event.members.raw("session").and_then(Session::read);
-        session.map_or(Ok(()), |session| take(events::of(record.event, &session)))
+        session.map_or(Ok(()), |session| take(&Events::of(record.event, &session)))
     })?;
     Ok(())
 }
@@ -211,6 +217,15 @@ fn tell(context: &mut Context, table: &mut Table, session_id: &str, event: &Even
             step = Value::Count(0);
             work = Value::text(&**work_id);
         }
+        What::Finished { work_id, last, .. } => {
+            input = (Value::text(identity::input(session_id, *last)), Value::text(last.to_string()));
+            work = Value::text(&**work_id);
+        }
+        What::Changed { work_id, progress } => {
+            state = json!({ "state": progress.name() }).to_string();
+            status = Value::Json(state.as_bytes());
+            work = Value::text(&**work_id);
+        }
     }
     let cells = [
         Value::text(&*event.id),
@@ -232,7 +247,6 @@ fn tell(context: &mut Context, table: &mut Table, session_id: &str, event: &Even
 
 /// Where an input came from, as far as the journal still has it.
 fn came_from(table: &mut Table, input_id: &str) -> Result<Value<'static>> {
-    let Some(known) = rules::input(&mut table.live, input_id) else { return Ok(Value::Absent) };
-    let input = Input::read(&table.opened.read(known.place)?);
-    Ok(input.map_or(Value::Absent, |input| Value::text(input.source.name())))
+    let known = table.look(|live| rules::input(live, input_id))?;
+    Ok(known.map_or(Value::Absent, |known| Value::text(known.source.name())))
 }

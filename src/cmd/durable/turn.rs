@@ -8,12 +8,12 @@ use clap::Args;
 use serde_json::value::RawValue;
 
 use super::open::tell;
-use super::{Which, checked, cursor, find_to_change, for_change, read_at, session_at, write};
+use super::worker::is_free;
+use super::{Which, cursor, find_to_change, for_change, input_of, missing, session_at, write};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
-use crate::journal::Span;
-use crate::journal::table::{self, Table};
-use crate::render::{Group, Value};
+use crate::journal::table::Table;
+use crate::render::{Group, Value, quoted};
 use crate::store::durable::{Claimable, Input, JOURNAL, Progress, Session, Work, identity, rules};
 
 /// Arguments of `durable claim`.
@@ -25,6 +25,9 @@ pub struct Claim {
     /// For how long nobody else gets the work
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
     pub lease: Duration,
+    /// At most so many inputs at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: Option<u64>,
     /// Who claims it, for whoever looks in
     #[arg(long, value_name = "NAME")]
     pub worker: Option<String>,
@@ -175,13 +178,18 @@ pub(super) fn from_now(now: DateTime<Utc>, time: Duration, flag: &str) -> Result
         .ok_or_else(|| Error::new(Code::UsageArguments, format!("{flag} is longer than time can be told")))
 }
 
-/// Refuses a reason that nobody could read.
-pub(super) fn check_reason(text: &str) -> Result<()> {
-    if text.len() <= LONGEST_REASON && !text.chars().any(char::is_control) {
-        return Ok(());
+/// A reason as it is kept: in one line, and not longer than it may be.
+fn reason(text: &str) -> Result<String> {
+    if text.trim().is_empty() {
+        return Err(Error::new(Code::UsageArguments, "--reason is empty; leave it away where there is none"));
     }
-    let message = format!("--reason holds a control character or more than {LONGEST_REASON} bytes");
-    Err(Error::new(Code::UsageArguments, message))
+    let mut line: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.len() > LONGEST_REASON {
+        let most = LONGEST_REASON - '…'.len_utf8();
+        line.truncate((0..=most).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default());
+        line.push('…');
+    }
+    Ok(line)
 }
 
 /// Runs `durable claim`.
@@ -194,23 +202,20 @@ pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
     let mut session = find_to_change(&mut table, &args.which)?;
     let now = context.env.now();
     let why = match session.claimable() {
+        _ if is_free(context, &session, now) => None,
         Claimable::Nothing => Some("nothing waits".to_owned()),
         Claimable::Blocked => Some("its work is blocked".to_owned()),
-        Claimable::From(Some(at)) if at > now => Some(format!("its work waits until {}", text(at))),
-        Claimable::Held(Some(until)) if until > now => Some(format!("a worker has it until {}", text(until))),
-        Claimable::From(_) | Claimable::Held(_) => None,
+        Claimable::From(at) => at.map(|at| format!("its work waits until {}", text(at))),
+        Claimable::Held(until) => until.map(|until| format!("a worker has it until {}", text(until))),
     };
     if let Some(why) = why {
         let message = format!("there is nothing to claim of session {}: {why}", session.session_id);
         return Err(Error::new(Code::NoSessionWork, message));
     }
     let until = from_now(now, args.lease, "--lease")?;
-    session.claim(args.worker.clone(), until, now);
-    if let Some(work) = &session.work {
-        check_inputs(&mut table, &session, work)?;
-    }
-    write(context, lock.as_ref(), table, session.line("claim"))?;
-    drop(lock);
+    let last = last_of_next(&mut table, &session, args.batch)?;
+    session.claim(args.worker.clone(), last, until, now);
+    write(context, lock, table, session.line("claim"))?;
     tell_claim(context, &session, args.dry_run)
         .map_err(|error| error.after(!args.dry_run, "the work is claimed until its lease ends"))
 }
@@ -220,20 +225,38 @@ pub(super) fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
-/// Where an input of a session lies.
-fn place_of(table: &mut Table, id: &str) -> Result<Span> {
-    let known = rules::input(&mut table.live, id);
-    checked(table)?;
-    known.map(|known| known.place).ok_or_else(|| {
-        let message = format!("{} has no input {id}, which it says was accepted", JOURNAL.file);
-        Error::new(Code::RefusedDamage, message).hint("cruxctl journal check durable")
-    })
+/// Whether an input is there.
+fn is_there(table: &mut Table, session: &Session, cursor: u64) -> Result<bool> {
+    let id = identity::input(&session.session_id, cursor);
+    Ok(table.look(|live| rules::input(live, &id))?.is_some())
 }
 
-/// Refuses to begin work of which an input is not there.
-pub(super) fn check_inputs(table: &mut Table, session: &Session, work: &Work) -> Result<()> {
-    (work.first..=work.last)
-        .try_for_each(|cursor| place_of(table, &identity::input(&session.session_id, cursor)).map(|_| ()))
+/// The first input between two cursors of which it is so or not so that it is there.
+fn first_that_is(table: &mut Table, session: &Session, (first, last): (u64, u64), so: bool) -> Result<Option<u64>> {
+    for cursor in first..=last {
+        if is_there(table, session, cursor)? == so {
+            return Ok(Some(cursor));
+        }
+    }
+    Ok(None)
+}
+
+/// The cursor of the last input of a session's next work: of what was claimed before, or else of what waits, up to the
+/// first that is lost, and `batch` at most.
+///
+/// Errors: 3 an input of it is lost.
+pub(super) fn last_of_next(table: &mut Table, session: &Session, batch: Option<u64>) -> Result<u64> {
+    let first = session.processed + 1;
+    let most = session.processed.saturating_add(batch.unwrap_or(u64::MAX)).min(session.accepted);
+    let last = session.work.as_ref().map_or(most, |work| work.last);
+    match first_that_is(table, session, (first, last), false)? {
+        None => Ok(last),
+        Some(lost) if session.work.is_none() && lost > first => Ok(lost - 1),
+        Some(lost) => {
+            let unblock = format!("cruxctl durable unblock --session {}", quoted(&session.session_id));
+            Err(missing(&identity::input(&session.session_id, lost)).hint(unblock))
+        }
+    }
 }
 
 /// Hands out the inputs of work, in order, one at a time.
@@ -245,13 +268,7 @@ pub(super) fn each_input(
 ) -> Result<()> {
     for cursor in work.first..=work.last {
         let id = identity::input(&session.session_id, cursor);
-        let place = place_of(table, &id)?;
-        let mut again = |table: &mut Table| rules::input(&mut table.live, &id).map(|known| known.place);
-        let input = read_at(table, place, Input::read, &mut again)?;
-        if input.input_id != id {
-            return Err(table::rewritten(&JOURNAL));
-        }
-        take(input)?;
+        take(input_of(table, &id)?.ok_or_else(|| missing(&id))?)?;
     }
     Ok(())
 }
@@ -290,14 +307,20 @@ fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result
 
 /// The session whose work it is.
 pub(super) fn session_of(table: &mut Table, work_id: &str) -> Result<Session> {
-    let work = rules::work(&mut table.live, work_id);
-    checked(table)?;
+    let work = table.look(|live| rules::work(live, work_id))?;
     let found = work.map_or(Ok(None), |work| session_at(table, work.session))?;
     found.ok_or_else(|| Error::new(Code::NoSessionWork, format!("there is no work {work_id:?}")))
 }
 
-/// What somebody who holds work does to it: the line, from the session as it is afterwards.
-type Step<'s> = dyn FnMut(&mut Session, DateTime<Utc>) -> Result<Vec<u8>> + 's;
+/// Whether the result of work that is prepared is in the journal: the line that had it may be lost.
+pub(super) fn is_prepared(table: &mut Table, work: &Work) -> Result<bool> {
+    let known = table.look(|live| rules::work(live, &work.work_id))?;
+    Ok(work.prepared && known.is_some_and(|known| known.result.len > 0))
+}
+
+/// What somebody who holds work does to it: the line, from the session as it is afterwards. Told is whether its prepared
+/// result is there.
+type Step<'s> = dyn FnMut(&mut Session, bool, DateTime<Utc>) -> Result<Vec<u8>> + 's;
 
 /// Does something to work that somebody holds.
 fn step(
@@ -309,9 +332,9 @@ fn step(
     let (lock, mut table) = for_change(context, held.dry_run)?;
     let mut session = session_of(&mut table, &held.work)?;
     let now = context.env.now();
-    session.held(&held.work, held.fence, now)?;
-    let line = step(&mut session, now)?;
-    write(context, lock.as_ref(), table, line)?;
+    let is_prepared = is_prepared(&mut table, session.held(&held.work, held.fence, now)?)?;
+    let line = step(&mut session, is_prepared, now)?;
+    write(context, lock, table, line)?;
     tell_step(context, &session, &held.work, (action, schema), held.dry_run)
 }
 
@@ -338,7 +361,7 @@ fn tell_step(
 
 /// Runs `durable renew`.
 pub fn renew(context: &mut Context, args: &Renew) -> Result<()> {
-    step(context, &args.held, ("renew", "cruxctl.durable.renew.v1"), &mut |session, now| {
+    step(context, &args.held, ("renew", "cruxctl.durable.renew.v1"), &mut |session, _, now| {
         renewed(session, from_now(now, args.lease, "--lease")?, now)
     })
 }
@@ -354,7 +377,7 @@ pub(super) fn renewed(session: &mut Session, until: DateTime<Utc>, now: DateTime
 
 /// Runs `durable release`.
 pub fn release(context: &mut Context, args: &Release) -> Result<()> {
-    step(context, &args.held, ("release", "cruxctl.durable.release.v1"), &mut |session, now| {
+    step(context, &args.held, ("release", "cruxctl.durable.release.v1"), &mut |session, _, now| {
         let at = args.delay.map(|delay| from_now(now, delay, "--delay")).transpose()?;
         Ok(released(session, at, now))
     })
@@ -393,10 +416,10 @@ pub(super) fn output(text: &[u8]) -> std::result::Result<Box<RawValue>, String> 
 /// Runs `durable checkpoint`.
 pub fn checkpoint(context: &mut Context, args: &Checkpoint) -> Result<()> {
     let output = result_of(args.file.as_deref())?;
-    step(context, &args.held, ("checkpoint", "cruxctl.durable.checkpoint.v1"), &mut |session, now| {
+    step(context, &args.held, ("checkpoint", "cruxctl.durable.checkpoint.v1"), &mut |session, is_prepared, now| {
         let work_id = args.held.work.as_str();
-        if let Some(work) = session.work.as_mut().filter(|work| !work.prepared) {
-            work.prepared = true;
+        if let Some(work) = session.work.as_mut().filter(|_| !is_prepared) {
+            (work.prepared, work.checkpointed_at) = (true, Some(now));
             session.updated_at = now;
             return Ok(session.checkpoint_line(work_id, &output));
         }
@@ -412,19 +435,30 @@ pub fn complete(context: &mut Context, args: &Complete) -> Result<()> {
         true => None,
         false => Some(result_of(args.file.as_deref())?),
     };
-    step(context, &args.held, ("complete", "cruxctl.durable.complete.v1"), &mut |session, now| {
-        completed(session, output.as_deref(), now)
+    step(context, &args.held, ("complete", "cruxctl.durable.complete.v1"), &mut |session, is_prepared, now| {
+        completed(session, is_prepared, output.as_deref(), now)
     })
 }
 
-/// Completes the work that is under way; without an output the one that is prepared counts.
-pub(super) fn completed(session: &mut Session, output: Option<&RawValue>, now: DateTime<Utc>) -> Result<Vec<u8>> {
-    let prepared = session.work.as_ref().is_some_and(|work| work.prepared);
-    let work = session.work.as_ref().map(|work| work.work_id.clone()).unwrap_or_default();
-    match (prepared, output) {
+/// Completes the work that is under way; without an output the one that is prepared counts, if it is there.
+pub(super) fn completed(
+    session: &mut Session,
+    is_prepared: bool,
+    output: Option<&RawValue>,
+    now: DateTime<Utc>,
+) -> Result<Vec<u8>> {
+    let of = |work: &Work| (work.work_id.clone(), work.fence, work.prepared);
+    let (work, fence, said) = session.work.as_ref().map(of).unwrap_or_default();
+    match (is_prepared, output) {
         (true, Some(_)) => {
             let message = format!("the result of {work} is prepared already, and the first one counts");
             return Err(Error::new(Code::RefusedExists, message).hint("give --prepared instead of a result"));
+        }
+        (false, None) if said => {
+            let message = format!("the prepared result of {work} is not in {} any more", JOURNAL.file);
+            return Err(Error::new(Code::RefusedSessionTurnResultArtifactUnavailable, message)
+                .hint(format!("cruxctl durable complete --work {work} --fence {fence} --file RESULT.json"))
+                .hint(format!("cruxctl durable fail --work {work} --fence {fence}")));
         }
         (false, None) => {
             return Err(Error::new(Code::NoSessionWork, format!("no result of {work} is prepared")));
@@ -437,9 +471,9 @@ pub(super) fn completed(session: &mut Session, output: Option<&RawValue>, now: D
 
 /// Runs `durable fail`.
 pub fn fail(context: &mut Context, args: &Fail) -> Result<()> {
-    check_reason(&args.reason)?;
-    step(context, &args.held, ("fail", "cruxctl.durable.fail.v1"), &mut |session, now| {
-        Ok(failed(session, &args.reason, now))
+    let reason = reason(&args.reason)?;
+    step(context, &args.held, ("fail", "cruxctl.durable.fail.v1"), &mut |session, _, now| {
+        Ok(failed(session, &reason, now))
     })
 }
 
@@ -451,19 +485,15 @@ pub(super) fn failed(session: &mut Session, reason: &str, now: DateTime<Utc>) ->
 
 /// Runs `durable block`.
 pub fn block(context: &mut Context, args: &Block) -> Result<()> {
-    check_reason(&args.reason)?;
-    step(context, &args.held, ("block", "cruxctl.durable.block.v1"), &mut |session, now| {
-        Ok(blocked(session, &args.reason, now))
+    let reason = reason(&args.reason)?;
+    step(context, &args.held, ("block", "cruxctl.durable.block.v1"), &mut |session, _, now| {
+        Ok(blocked(session, &reason, now))
     })
 }
 
 /// Blocks the work that is under way.
 pub(super) fn blocked(session: &mut Session, reason: &str, now: DateTime<Utc>) -> Vec<u8> {
-    if let Some(work) = &mut session.work {
-        (work.progress, work.until, work.worker) = (Progress::Blocked, None, None);
-        work.blocker = Some(reason.to_owned());
-    }
-    session.updated_at = now;
+    session.block(reason, now);
     session.line("block")
 }
 
@@ -472,14 +502,52 @@ pub fn unblock(context: &mut Context, args: &Unblock) -> Result<()> {
     let (lock, mut table) = for_change(context, args.dry_run)?;
     let mut session = find_to_change(&mut table, &args.which)?;
     let now = context.env.now();
-    let work = session.work.as_mut().filter(|work| work.progress == Progress::Blocked);
-    let Some(work) = work else {
-        let message = format!("session {} has no work that is blocked", session.session_id);
+    let (work_id, line) = match session.claimable() {
+        Claimable::Nothing => (None, Vec::new()),
+        _ => unblocked(context, &mut table, &mut session, now)?,
+    };
+    let Some(work_id) = work_id else {
+        let message = format!("session {} has no work that is blocked or put off", session.session_id);
         return Err(Error::new(Code::NoSessionWork, message));
     };
-    (work.progress, work.until, work.blocker) = (Progress::Queued, None, None);
-    let work_id = work.work_id.clone();
-    session.updated_at = now;
-    write(context, lock.as_ref(), table, session.line("unblock"))?;
+    write(context, lock, table, line)?;
     tell_step(context, &session, &work_id, ("unblock", "cruxctl.durable.unblock.v1"), args.dry_run)
+}
+
+/// Puts right what keeps the next work of a session from being claimed: it is blocked, put off, or has inputs that are
+/// lost, which have failed then. Its id, and the line; none where nothing does.
+fn unblocked(
+    context: &Context,
+    table: &mut Table,
+    session: &mut Session,
+    now: DateTime<Utc>,
+) -> Result<(Option<String>, Vec<u8>)> {
+    let first = session.processed + 1;
+    let last = session.work.as_ref().map_or(session.accepted, |work| work.last);
+    let lost = first_that_is(table, session, (first, last), false)?;
+    if lost.is_some() && (is_free(context, session, now) || session.claimable() == Claimable::Blocked) {
+        let had = session.work.take();
+        if lost == Some(first) {
+            let last = first_that_is(table, session, (first, last), true)?.map_or(last, |there| there - 1);
+            let Some(work) = session.give_up(last, now) else { return Ok((None, Vec::new())) };
+            let line = session.fail_line(&work.work_id, (first, last), "it is lost: the journal does not have it");
+            return Ok((Some(work.work_id), line));
+        }
+        if let Some(work) = had {
+            // What is in front of the lost one is claimed anew.
+            session.updated_at = now;
+            return Ok((Some(work.work_id), session.line("release")));
+        }
+    }
+    let Some(work) = session.work.as_mut() else { return Ok((None, Vec::new())) };
+    let is_blocked = work.progress == Progress::Blocked;
+    let is_put_off = work.progress == Progress::Queued && work.until.is_some_and(|until| until > now);
+    if !is_blocked && !is_put_off {
+        return Ok((None, Vec::new()));
+    }
+    // Where its result is lost, it is worked on again.
+    work.prepared = is_prepared(table, work)?;
+    let work_id = work.work_id.clone();
+    session.unblock(now);
+    Ok((Some(work_id), session.line_with("unblock", &serde_json::json!({ "blocked": is_blocked }))))
 }

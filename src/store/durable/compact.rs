@@ -41,10 +41,11 @@ pub fn rewrite(live: &mut Live, opened: &Opened, record: &Record<'_>, left: &mut
             .texts("input_ids")
             .iter()
             .any(|id| super::identity::input_parts(id).is_some_and(|(_, cursor)| cursor <= ATTRIBUTED)),
-        "subscribe" => is_subscribed(live, record),
+        // One that takes nothing more hears nothing more.
+        "subscribe" => now.state == State::Ready && is_subscribed(live, record),
         _ => false,
     };
-    if kept { whole_or_erased(live, record, &session, left) } else { Ok(()) }
+    if kept { whole_or_erased(live, record, (&session, &now), left) } else { Ok(()) }
 }
 
 /// Whether the result of its work lies in this record.
@@ -68,16 +69,25 @@ fn place_of(record: &Record<'_>, member: &str) -> Place {
     Place::of(crate::journal::Span { offset, len: range.len() as u64 })
 }
 
-/// Hands out a record as it is, or without the payloads that are to be erased.
-fn whole_or_erased(live: &mut Live, record: &Record<'_>, session: &Session, left: &mut Left<'_>) -> Result<()> {
+/// Hands out a record as it is, or without the payloads that are to be erased. `session`: as the record has it, and as it
+/// is now.
+fn whole_or_erased(
+    live: &mut Live,
+    record: &Record<'_>,
+    (session, now): (&Session, &Session),
+    left: &mut Left<'_>,
+) -> Result<()> {
     let Some(before) = left.erase_before else { return (left.keep)(Piece::Kept(record.span)) };
     let event = record.event;
     let moment = u64::try_from(before.timestamp()).unwrap_or_default();
-    let work_id = || event.members.text("work_id").unwrap_or_default();
-    let cursors = || {
-        let number = |name| event.members.natural(name).unwrap_or_default();
-        (number("first"), number("last"))
+    // Nobody will ever be given what a killed session has left.
+    let killed = now.state == State::Killed && now.updated_at < before;
+    let mut is_over = |input_id: &str| {
+        let known = rules::input(live, input_id);
+        known.is_some_and(|known| killed || known.outcome != Outcome::None && known.finished < moment)
     };
+    let work_id = || event.members.text("work_id").unwrap_or_default();
+    let has_output = event.members.range("output").is_some();
     let erased = match event.op.name {
         "accept" => {
             let mut any = false;
@@ -86,25 +96,23 @@ fn whole_or_erased(live: &mut Live, record: &Record<'_>, session: &Session, left
                 let Some(mut input) = Input::read(&event.members.text[range]) else {
                     return (left.keep)(Piece::Kept(record.span));
                 };
-                let known = rules::input(live, &input.input_id);
-                let gone = known.is_some_and(|k| k.outcome != Outcome::None && k.finished < moment);
-                any |= gone && input.payload.is_some();
-                if gone {
+                let over = is_over(&input.input_id);
+                any |= over && input.payload.is_some();
+                if over {
                     input.payload = None;
                 }
                 inputs.push(input);
             }
             any.then(|| session.accept_line(&inputs))
         }
-        "complete" if event.members.range("output").is_some() && session.updated_at < before => {
-            Some(session.complete_line(&work_id(), cursors(), None))
+        "complete" if has_output && session.updated_at < before => {
+            let number = |name| event.members.natural(name).unwrap_or_default();
+            Some(session.erased_line("complete", &work_id(), Some((number("first"), number("last")))))
         }
-        "checkpoint" if event.members.range("output").is_some() => {
+        "checkpoint" if has_output => {
             let first = session.work.as_ref().map_or(0, |work| work.first);
-            let input = super::identity::input(&session.session_id, first);
-            let known = rules::input(live, &input);
-            let gone = known.is_some_and(|k| k.outcome != Outcome::None && k.finished < moment);
-            gone.then(|| session.line_with("checkpoint", &serde_json::json!({ "work_id": work_id() })))
+            let over = is_over(&super::identity::input(&session.session_id, first));
+            over.then(|| session.erased_line("checkpoint", &work_id(), None))
         }
         _ => None,
     };

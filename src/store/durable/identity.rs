@@ -15,6 +15,9 @@ const TURN: &str = "crux-session-turn:v1";
 const SESSION_PREFIX: &str = "session_";
 const INPUT_PREFIX: &str = "input_";
 
+/// What every id of a subscription begins with.
+pub const SUBSCRIPTION_PREFIX: &str = "subscription_";
+
 /// The SHA-256 of the texts as a JSON array without white space, in hex.
 fn hash(texts: &[&str]) -> String {
     // It cannot fail: texts.
@@ -85,7 +88,7 @@ pub fn work(namespace: &str, session: &str, first_input: &str) -> (String, Strin
 /// The id of a session's subscription. `match_key`: what is matched, in its one form; empty: everything.
 #[must_use]
 pub fn subscription(namespace: &str, session: &str, signal: &str, match_key: &str) -> String {
-    format!("subscription_{}", hash(&[SESSION, namespace, session, signal, match_key]))
+    format!("{SUBSCRIPTION_PREFIX}{}", hash(&[SESSION, namespace, session, signal, match_key]))
 }
 
 #[cfg(test)]

@@ -10,10 +10,11 @@ use crate::journal::read;
 use crate::store::stamped;
 
 /// Where an input came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Somebody has sent it.
+    #[default]
     Send,
     /// A signal was published.
     Signal,
@@ -162,7 +163,7 @@ impl Session {
         self.line_with("checkpoint", &More { work_id, output })
     }
 
-    /// The line with which work is completed; without an output where that is on disk already, or was erased.
+    /// The line with which work is completed; without an output where that is on disk already.
     #[must_use]
     pub fn complete_line(&self, work_id: &str, (first, last): (u64, u64), output: Option<&RawValue>) -> Vec<u8> {
         #[derive(Serialize)]
@@ -174,6 +175,22 @@ impl Session {
             output: Option<&'a RawValue>,
         }
         self.line_with("complete", &More { work_id, first, last, output })
+    }
+
+    /// What is left of the line with which work was completed, or its result put on disk, where the result is erased.
+    #[must_use]
+    pub fn erased_line(&self, op: &str, work_id: &str, cursors: Option<(u64, u64)>) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct More<'a> {
+            work_id: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            first: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            last: Option<u64>,
+            erased: bool,
+        }
+        let (first, last) = cursors.unzip();
+        self.line_with(op, &More { work_id, first, last, erased: true })
     }
 
     /// The line with which work fails for good.
@@ -240,12 +257,14 @@ mod tests {
         };
         lines.push(session.accept_line(std::slice::from_ref(&input)));
         lines.push(session.repeat_line(&[input.input_id]));
-        session.claim(None, now(), now());
+        session.claim(None, 1, now(), now());
         lines.push(session.line("claim"));
         let work = session.work.clone().unwrap().work_id;
         lines.push(session.checkpoint_line(&work, &payload().unwrap()));
         lines.push(session.complete_line(&work, (1, 1), payload().as_deref()));
         lines.push(session.complete_line(&work, (1, 1), None));
+        lines.push(session.erased_line("complete", &work, Some((1, 1))));
+        lines.push(session.erased_line("checkpoint", &work, None));
         lines.push(session.fail_line(&work, (1, 1), "why"));
         let subscription = Subscription {
             subscription_id: identity::subscription("app", &session.session_id, "s", ""),

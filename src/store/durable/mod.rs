@@ -23,6 +23,55 @@ use crate::journal::live::Rule;
 use crate::journal::read;
 use crate::journal::shape::{Member, Op, Shape, Type};
 
+/// More than can be counted in the life of a session.
+const COUNT: Type = Type::Natural((1 << 56) - 1);
+
+/// Where a fork came from.
+const FORKED_FROM: &[Member] = &[
+    Member::required("session_id", Type::Text),
+    Member::required("cursor", COUNT),
+    Member::required("thread_revision", COUNT),
+];
+
+/// The work of a session.
+const WORK: &[Member] = &[
+    Member::required("work_id", Type::Text),
+    Member::required("first", COUNT),
+    Member::required("last", COUNT),
+    Member::required("progress", Type::Choice(&["queued", "running", "blocked"])),
+    Member::required("fence", COUNT),
+    Member::required("claims", COUNT),
+    Member::required("failures", COUNT),
+    Member::required("prepared", Type::Bool),
+    Member::optional("worker", Type::Text),
+    Member::optional("until", Type::Time),
+    Member::optional("blocker", Type::Text),
+    Member::optional("delivered_at", Type::Time),
+    Member::optional("checkpointed_at", Type::Time),
+];
+
+/// What was counted in the life of a session.
+const STATISTICS: &[Member] = &[
+    Member::required("accepted", COUNT),
+    Member::required("deduplicated", COUNT),
+    Member::required("delivered", COUNT),
+    Member::required("resumed", COUNT),
+    Member::required("dropped", COUNT),
+    Member::required("started", COUNT),
+    Member::required("completed", COUNT),
+    Member::required("failed", COUNT),
+];
+
+/// A subscription as the line has it with which it began.
+const SUBSCRIPTION: &[Member] = &[
+    Member::required("subscription_id", Type::Text),
+    Member::required("session_id", Type::Text),
+    Member::required("namespace", Type::Text),
+    Member::required("signal_id", Type::Text),
+    Member::required("match_key", Type::Text),
+    Member::required("created_at", Type::Time),
+];
+
 /// A session as every line has it.
 pub(super) const SESSION: &[Member] = &[
     Member::required("session_id", Type::Text),
@@ -32,23 +81,24 @@ pub(super) const SESSION: &[Member] = &[
     Member::optional("key", Type::Text),
     Member::required("key_hash", Type::Text),
     Member::required("thread_id", Type::Text),
-    Member::optional("forked_from", Type::Any),
+    Member::optional("forked_from", Type::Record(FORKED_FROM)),
     Member::required("state", Type::Choice(&["ready", "closing", "closed", "killed", "deleted"])),
-    Member::required("accepted", Type::Natural(u64::MAX)),
-    Member::required("processed", Type::Natural(u64::MAX)),
-    Member::required("events", Type::Natural(u64::MAX)),
-    Member::required("fences", Type::Natural(u64::MAX)),
-    Member::optional("work", Type::Any),
+    Member::required("accepted", COUNT),
+    Member::required("processed", COUNT),
+    Member::required("events", COUNT),
+    Member::required("fences", COUNT),
+    Member::optional("work", Type::Record(WORK)),
     Member::optional("fenced_work_id", Type::Text),
-    Member::required("statistics", Type::Any),
-    Member::required("created_at", Type::Time),
+    Member::required("statistics", Type::Record(STATISTICS)),
+    // The time of the line comes first.
     Member::required("updated_at", Type::Time),
+    Member::required("created_at", Type::Time),
 ];
 
 /// An input as the line has it with which it was accepted.
 const INPUT: &[Member] = &[
     Member::required("input_id", Type::Text),
-    Member::required("cursor", Type::Natural(u64::MAX)),
+    Member::required("cursor", COUNT),
     Member::required("source", Type::Choice(&["send", "signal"])),
     Member::required("accepted_at", Type::Time),
     Member::optional("idempotency_key", Type::Text),
@@ -66,8 +116,10 @@ const fn plain(name: &'static str) -> Op {
 
 const SESSION_MEMBER: Member = Member::required("session", Type::Record(SESSION));
 const WORK_ID: Member = Member::required("work_id", Type::Text);
-const FIRST: Member = Member::required("first", Type::Natural(u64::MAX));
-const LAST: Member = Member::required("last", Type::Natural(u64::MAX));
+// The output was there, and a compaction has erased it.
+const ERASED: Member = Member::optional("erased", Type::Bool);
+const FIRST: Member = Member::required("first", COUNT);
+const LAST: Member = Member::required("last", COUNT);
 
 static SHAPE: Shape = Shape {
     ops: &[
@@ -89,12 +141,12 @@ static SHAPE: Shape = Shape {
         Op {
             id: "session_id",
             name: "checkpoint",
-            members: &[SESSION_MEMBER, WORK_ID, Member::optional("output", Type::Any)],
+            members: &[SESSION_MEMBER, WORK_ID, Member::optional("output", Type::Any), ERASED],
         },
         Op {
             id: "session_id",
             name: "complete",
-            members: &[SESSION_MEMBER, WORK_ID, FIRST, LAST, Member::optional("output", Type::Any)],
+            members: &[SESSION_MEMBER, WORK_ID, FIRST, LAST, Member::optional("output", Type::Any), ERASED],
         },
         Op {
             id: "session_id",
@@ -102,11 +154,16 @@ static SHAPE: Shape = Shape {
             members: &[SESSION_MEMBER, WORK_ID, FIRST, LAST, Member::required("reason", Type::Text)],
         },
         plain("block"),
-        plain("unblock"),
+        Op {
+            id: "session_id",
+            name: "unblock",
+            // Whether it was blocked, and not just put off.
+            members: &[SESSION_MEMBER, Member::optional("blocked", Type::Bool)],
+        },
         Op {
             id: "session_id",
             name: "subscribe",
-            members: &[SESSION_MEMBER, Member::required("subscription", Type::Any)],
+            members: &[SESSION_MEMBER, Member::required("subscription", Type::Record(SUBSCRIPTION))],
         },
         Op {
             id: "session_id",

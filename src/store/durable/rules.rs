@@ -2,7 +2,7 @@
 //! work, its key, its subscriptions, and for what must not come twice.
 
 use super::identity;
-use super::lines::Subscription;
+use super::lines::{Source, Subscription};
 use super::session::{Claimable, Session};
 use crate::journal::finding::Span;
 use crate::journal::live::{IdKey, Live, Place, Row};
@@ -33,9 +33,10 @@ impl Known {
 }
 
 /// What has become of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing yet.
+    #[default]
     None,
     /// It was completed.
     Completed,
@@ -44,7 +45,7 @@ pub enum Outcome {
 }
 
 /// What the index knows of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownInput {
     /// Where it lies.
     pub place: Span,
@@ -56,6 +57,8 @@ pub struct KnownInput {
     pub repeats: u64,
     /// When it was finished, in seconds of the Unix clock; 0: it is not.
     pub finished: u64,
+    /// Where it came from.
+    pub source: Source,
 }
 
 impl KnownInput {
@@ -67,7 +70,8 @@ impl KnownInput {
             FAILED => Outcome::Failed,
             _ => Outcome::None,
         };
-        KnownInput { place: row.place.span(), outcome, first, repeats, finished }
+        let source = if row.mark { Source::Signal } else { Source::Send };
+        KnownInput { place: row.place.span(), outcome, first, repeats, finished, source }
     }
 }
 
@@ -76,6 +80,8 @@ impl KnownInput {
 pub struct KnownWork {
     /// Where its result lies, or why it has failed; empty: there is none.
     pub result: Span,
+    /// Whether there was one, which a compaction has erased.
+    pub erased: bool,
     /// Whose it is.
     pub session: IdKey,
 }
@@ -93,8 +99,8 @@ pub fn input(live: &mut Live, id: &str) -> Option<KnownInput> {
 /// Work, by its id.
 pub fn work(live: &mut Live, id: &str) -> Option<KnownWork> {
     let row = live.row(IdKey::of(id)).filter(|row| row.beside)?;
-    let [a, b, _] = row.more;
-    Some(KnownWork { result: row.place.span(), session: IdKey::from_words([a, b]) })
+    let [a, b, erased] = row.more;
+    Some(KnownWork { result: row.place.span(), erased: erased == ERASED, session: IdKey::from_words([a, b]) })
 }
 
 /// Where the session lies that a key belongs to, whatever its target.
@@ -141,10 +147,16 @@ pub fn subscribers(live: &mut Live, namespace: &str, signal: &str) -> Vec<Span> 
 const COMPLETED: u64 = 1;
 const FAILED: u64 = 2;
 
+/// In the row of work: its result was erased.
+const ERASED: u64 = 1;
+
+/// So many inputs that are not there may stand in a row: the most that were lost with one line.
+const LOST: u64 = 1 << 17;
+
 /// In the row of a subscription: there is an older one of the same signal.
-const MORE: u64 = 1;
+const MORE: u64 = 1 << 63;
 /// In the row of a subscription: it is the first one of its signal.
-const FIRST: u64 = 2;
+const FIRST: u64 = MORE + 1;
 
 /// Whether a row is one of an active subscription.
 #[must_use]
@@ -181,11 +193,13 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
     };
     let (Some(range), Some(id)) = (event.members.range("session"), event.record.text("session_id")) else { return };
     let Some(bytes) = event.members.text.get(range.clone()) else { return };
+    let nowhere = Span { offset: record.span.offset, len: 0 };
     // What is said of work decides what may be claimed; where it cannot be read, nothing may.
     let session = Session::read(bytes);
     let key = IdKey::of(&id);
     let [own, other] = key.words();
-    let (before, since) = live.row(key).and_then(Known::of).map_or((0, 0), |known| (known.processed, known.since));
+    let known = live.row(key).and_then(Known::of);
+    let (before, since) = known.map_or((0, 0), |known| (known.processed, known.since));
     let (due, held) = due(session.as_ref());
     let processed = event.record.natural("processed").unwrap_or_default();
     let inputs = if event.op.name == "accept" { event.members.records("inputs") } else { Vec::new() };
@@ -201,17 +215,25 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
         key,
         Row { place: Place::of(at(range)), live: true, mark: held, beside: false, more: [processed, due, since] },
     );
-    match event.op.name {
-        // Of a deleted session its end alone may be left.
-        "open" | "delete" => {
-            let Some(key_hash) = event.record.text("key_hash") else { return };
-            live.set(key_row(&key_hash), beside(record.span, [own, other, 0]));
+    // The line that says so first may be lost, and of a deleted session its end alone may be left.
+    if (known.is_none() || event.op.name == "delete")
+        && let Some(key_hash) = event.record.text("key_hash")
+    {
+        live.set(key_row(&key_hash), beside(record.span, [own, other, 0]));
+    }
+    if let Some(work) = session.and_then(|session| session.work) {
+        let key = IdKey::of(&work.work_id);
+        if live.row(key).is_none() {
+            live.set(key, beside(nowhere, [own, other, 0]));
         }
+    }
+    match event.op.name {
         "accept" => {
             for (range, input) in inputs {
                 let place = at(range);
                 let Some(input_id) = input.text("input_id") else { continue };
-                live.set(IdKey::of(&input_id), beside(place, [0; 3]));
+                let mark = input.text("source").is_some_and(|source| source == Source::Signal.name());
+                live.set(IdKey::of(&input_id), Row { mark, ..beside(place, [0; 3]) });
                 if let Some(sent) = input.text("idempotency_key") {
                     live.set(sent_row(&id, &sent), beside(place, [0; 3]));
                 }
@@ -229,24 +251,18 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
                 }
             }
         }
-        "claim" => {
-            let Some(work) = session.and_then(|session| session.work) else { return };
-            let key = IdKey::of(&work.work_id);
-            if live.row(key).is_none() {
-                live.set(key, beside(Span { offset: record.span.offset, len: 0 }, [own, other, 0]));
-            }
-        }
         "checkpoint" | "complete" | "fail" => {
             let Some(work_id) = event.members.text("work_id") else { return };
             let result = event.members.range("output").or_else(|| event.members.range("reason"));
             let key = IdKey::of(&work_id);
             // One that was prepared keeps its place.
-            let place = match (result, live.row(key)) {
-                (Some(range), _) => at(range),
-                (None, Some(row)) => row.place.span(),
-                (None, None) => Span { offset: record.span.offset, len: 0 },
+            let (place, erased) = match (result, live.row(key)) {
+                (Some(range), _) => (at(range), 0),
+                (None, _) if event.members.raw("erased") == Some(b"true") => (nowhere, ERASED),
+                (None, Some(row)) => (row.place.span(), row.more[2]),
+                (None, None) => (nowhere, 0),
             };
-            live.set(key, beside(place, [own, other, 0]));
+            live.set(key, beside(place, [own, other, erased]));
             let outcome = match event.op.name {
                 "complete" => COMPLETED,
                 "fail" => FAILED,
@@ -256,10 +272,18 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
             let (first, last) = (number("first"), number("last"));
             let at = event.record.time("updated_at").and_then(|at| u64::try_from(at.timestamp()).ok());
             let outcome = outcome | at.unwrap_or_default() << 8;
-            // Every input is finished once, and what is not there cannot be.
+            // Every input is finished once. Some may be lost, with the line with which they were accepted.
+            let mut lost = 0;
             for cursor in first.max(before.saturating_add(1))..=last {
                 let key = IdKey::of(&identity::input(&id, cursor));
-                let Some(mut row) = live.row(key).filter(|row| row.beside) else { break };
+                let Some(mut row) = live.row(key).filter(|row| row.beside) else {
+                    lost += 1;
+                    if lost > LOST {
+                        break;
+                    }
+                    continue;
+                };
+                lost = 0;
                 row.more = [first, outcome, row.more[2]];
                 live.set(key, row);
             }

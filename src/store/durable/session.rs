@@ -10,9 +10,6 @@ use super::identity::{self, Keyed};
 use crate::error::{Code, Error, Result};
 use crate::store::{stamped, time_text};
 
-/// More than can be counted in the life of a session.
-const MOST: u64 = 1 << 56;
-
 /// What a session belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -127,6 +124,12 @@ pub struct Work {
     /// What is in its way, as somebody has said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
+    /// When its inputs were given to a worker for the first time.
+    #[serde(skip_serializing_if = "Option::is_none", with = "stamped::maybe", default)]
+    pub delivered_at: Option<DateTime<Utc>>,
+    /// When its result was put on disk.
+    #[serde(skip_serializing_if = "Option::is_none", with = "stamped::maybe", default)]
+    pub checkpointed_at: Option<DateTime<Utc>>,
 }
 
 impl Work {
@@ -197,12 +200,12 @@ pub struct Session {
     pub fenced_work_id: Option<String>,
     /// What has been counted.
     pub statistics: Statistics,
-    /// When it was opened.
-    #[serde(with = "stamped")]
-    pub created_at: DateTime<Utc>,
     /// When it last changed.
     #[serde(with = "stamped")]
     pub updated_at: DateTime<Utc>,
+    /// When it was opened.
+    #[serde(with = "stamped")]
+    pub created_at: DateTime<Utc>,
 }
 
 /// What is shown of where a session stands.
@@ -274,14 +277,14 @@ impl Session {
         }
     }
 
-    /// Whether its numbers can be: what is finished was accepted, and what is worked on comes between.
+    /// Whether its numbers can be: what is finished was accepted, and what is worked on comes between. That none of them is
+    /// too great to be counted on, the shape of the line has seen to.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let work = self.work.as_ref().is_none_or(|work| {
             self.processed.checked_add(1) == Some(work.first) && work.first <= work.last && work.last <= self.accepted
         });
-        let counts = [self.accepted, self.events, self.fences, self.statistics.accepted];
-        self.processed <= self.accepted && work && counts.into_iter().all(|count| count < MOST)
+        self.processed <= self.accepted && work
     }
 
     /// A child that goes on from here: the same thread, no inputs, no subscriptions, no key.
@@ -392,38 +395,73 @@ impl Session {
         self.updated_at = now;
     }
 
-    /// Gives the next work to a worker, which may commit until a moment. The caller has seen that it is free.
-    pub fn claim(&mut self, worker: Option<String>, until: DateTime<Utc>, now: DateTime<Utc>) {
-        self.fences += 1;
+    /// Gives the next work to a worker, which may commit until a moment: what was claimed before, or else the inputs up to
+    /// the cursor `last`. The caller has seen that it is free.
+    pub fn claim(&mut self, worker: Option<String>, last: u64, until: DateTime<Utc>, now: DateTime<Utc>) {
+        // One that was given out before, with a line that is lost, is not given out again.
+        self.fences = (self.fences + 1).max(u64::try_from(now.timestamp_millis()).unwrap_or_default());
         self.updated_at = now;
-        let fence = self.fences;
-        let before = self.work.take();
-        if let Some(work) = &before {
-            self.statistics.resumed += work.inputs();
-        } else {
-            let inputs = self.accepted - self.processed;
-            self.statistics.started += 1;
-            self.statistics.delivered += inputs;
-            self.events += inputs;
-        }
+        let work = match self.work.take() {
+            Some(work) => {
+                self.statistics.resumed += work.inputs();
+                work
+            }
+            None => {
+                let work = self.next_work(last, now);
+                self.statistics.started += 1;
+                self.statistics.delivered += work.inputs();
+                self.events += work.inputs();
+                work
+            }
+        };
+        let (fence, claims, progress) = (self.fences, work.claims + 1, Progress::Running);
+        self.work = Some(Work { progress, fence, claims, worker, until: Some(until), blocker: None, ..work });
+    }
+
+    /// The next work, up to the cursor `last`.
+    fn next_work(&self, last: u64, now: DateTime<Utc>) -> Work {
         let first = self.processed + 1;
-        let new = || Work {
-            work_id: identity::work(&self.namespace, &self.session_id, &identity::input(&self.session_id, first)).0,
+        let input = identity::input(&self.session_id, first);
+        Work {
+            work_id: identity::work(&self.namespace, &self.session_id, &input).0,
             first,
-            last: self.accepted,
+            last,
             progress: Progress::Queued,
-            fence,
+            fence: self.fences,
             claims: 0,
             failures: 0,
             prepared: false,
             worker: None,
             until: None,
             blocker: None,
-        };
-        let work = before.unwrap_or_else(new);
-        let claims = work.claims + 1;
-        let progress = Progress::Running;
-        self.work = Some(Work { progress, fence, claims, worker, until: Some(until), blocker: None, ..work });
+            delivered_at: Some(now),
+            checkpointed_at: None,
+        }
+    }
+
+    /// Gives up the inputs up to the cursor `last`, which are lost: they are finished, and have failed.
+    pub fn give_up(&mut self, last: u64, now: DateTime<Utc>) -> Option<Work> {
+        self.work = Some(self.next_work(last, now));
+        self.fail(now)
+    }
+
+    /// Blocks the work that is under way.
+    pub fn block(&mut self, reason: &str, now: DateTime<Utc>) {
+        if let Some(work) = &mut self.work {
+            (work.progress, work.until, work.worker) = (Progress::Blocked, None, None);
+            work.blocker = Some(reason.to_owned());
+        }
+        self.events += 1;
+        self.updated_at = now;
+    }
+
+    /// Lets work be claimed at once that is blocked or put off.
+    pub fn unblock(&mut self, now: DateTime<Utc>) {
+        if let Some(work) = &mut self.work {
+            self.events += u64::from(work.progress == Progress::Blocked);
+            (work.progress, work.until, work.blocker) = (Progress::Queued, None, None);
+        }
+        self.updated_at = now;
     }
 
     /// The work of this id, if whoever shows this fence may still commit it.
@@ -457,6 +495,7 @@ impl Session {
     fn finish(&mut self, now: DateTime<Utc>) -> Option<Work> {
         let work = self.work.take()?;
         self.processed = work.last;
+        self.events += 1;
         self.updated_at = now;
         if self.state == State::Closing && self.processed == self.accepted {
             self.state = State::Closed;
@@ -513,7 +552,9 @@ impl Session {
             State::Deleted => return Ok(false),
             State::Closed | State::Killed => {}
             State::Ready | State::Closing => {
-                let message = format!("session {} is {}; close or kill it first", self.session_id, self.state.name());
+                let first =
+                    if self.state == State::Closing { "wait for its inputs, or kill it" } else { "close or kill it" };
+                let message = format!("session {} is {}; {first} first", self.session_id, self.state.name());
                 return Err(Error::new(Code::RefusedSessionNotClosed, message));
             }
         }
