@@ -23,6 +23,7 @@ mod index;
 mod journal_verbs;
 mod law;
 mod log;
+mod losses;
 mod output;
 mod parallel;
 mod pictures;
