@@ -633,6 +633,37 @@ fn cases_facts_agents_handoffs_and_keys_are_offered() {
 }
 
 #[test]
+fn what_there_is_of_durable_sessions_is_offered() {
+    let world = World::new();
+    for (target, key) in [("photos", "album-7"), ("photos", "album-8"), ("support", "customer-42"), ("gone", "gone")]
+    {
+        world.run(&["durable", "open", "--target", target, "--kind", "flow", "--key", key]).ends(0);
+    }
+    let ids = |args: &str| world.run(&[words(args), vec!["--format", "id"]].concat()).ends(0).lines();
+    let of = |verb: &str| ids(&format!("durable {verb} --target photos --key album-7"));
+    world.run(&words("durable kill --target gone --key gone")).ends(0);
+    world.run(&words("durable delete --target gone --key gone")).ends(0);
+    let mut sessions = ids("durable list");
+    sessions.sort();
+    assert_eq!(sessions.len(), 3);
+    assert_eq!(world.offered(&["durable", "status", "--session", ""]), sessions);
+    assert_eq!(world.offered(&["durable", "work", "--session", "s"]), sessions);
+    assert_eq!(world.offered(&["durable", "status", "--target", ""]), ["photos", "support"]);
+    assert_eq!(world.offered(&["durable", "send", "--target", "photos", "--key", ""]), ["album-7", "album-8"]);
+    assert_eq!(world.offered(&["durable", "send", "--target", "support", "--key", "c"]), ["customer-42"]);
+    assert_eq!(world.offered(&["durable", "open", "--namespace", ""]), ["default"]);
+    let args = ["durable", "send", "--target", "photos", "--key", "album-7", "--format", "id"];
+    let inputs = [world.run_with(&args, "1").ends(0).lines(), world.run_with(&args, "2").ends(0).lines()].concat();
+    assert_eq!(world.offered(&["durable", "result", "--input", "in"]), inputs);
+    assert_eq!(world.offered(&["durable", "complete", "--work", ""]), [] as [&str; 0]);
+    let work = of("claim");
+    assert_eq!(world.offered(&["durable", "complete", "--work", ""]), work[..1]);
+    let subscription = ids("durable subscribe --target photos --key album-7 --signal paid");
+    assert_eq!(world.offered(&["durable", "unsubscribe", "--sub", ""]), subscription);
+    assert_eq!(world.offered(&["durable", "publish", "--signal", ""]), ["paid"]);
+}
+
+#[test]
 fn nothing_is_said_written_or_waited_for_whatever_is_wrong() {
     let lines: [&[&str]; 8] = [
         &["session", "get", ""],

@@ -110,6 +110,19 @@ given! {
         world.run(&words("journal compact durable --retain 30m")).ends(0);
         world.run_in_durable("durable result --input INPUT --json", "")
     };
+    work_whose_command_fails_is_session_work_failed: RefusedSessionWorkFailed, "1 work failed", || {
+        durable("send").run(&words("durable work --json --max-attempts 1 -- false"))
+    };
+    a_prepared_result_that_is_lost_is_an_unavailable_artifact: RefusedSessionTurnResultArtifactUnavailable, "the prepared result", || {
+        let world = durable("send claim checkpoint");
+        world.run_in_durable("durable renew --work WORK --fence FENCE", "").ends(0);
+        let mut journal = world.read("cruxctl/durable.jsonl");
+        let lost = journal.windows(14).position(|part| part == b"\"op\":\"checkpoi").unwrap();
+        journal[lost] = 0xff;
+        world.write("cruxctl/durable.jsonl", journal);
+        world.run(&words("journal repair durable --apply")).ends(0);
+        world.run_in_durable("durable complete --work WORK --fence FENCE --prepared --json", "")
+    };
     a_document_with_a_member_too_many_is_usage_document: UsageDocument, "rewards", || {
         let text = "{\"task\":\"t\",\"action\":\"a\",\"outcome\":\"o\",\"rewards\":1}";
         World::new().run_with(&words("case record --json"), text)

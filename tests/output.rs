@@ -248,8 +248,11 @@ fn canonical(text: &str) -> String {
     }
 }
 
-/// The text that a plain cell stands for.
+/// The text that a plain cell stands for; JSON stands for itself.
 fn unplain(text: &str) -> String {
+    if text.starts_with('{') && serde_json::from_str::<Value>(text).is_ok() {
+        return canonical(text);
+    }
     let mut out = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

@@ -1074,7 +1074,7 @@ fn a_dry_run_changes_no_byte_and_makes_nothing() {
         fs::copy(world.beside(file), nowhere.beside(file)).unwrap();
     }
     for line in writers {
-        let answer = nowhere.run_with(&[words(line), vec!["--dry-run"]].concat(), "1");
+        let answer = nowhere.run_with(&[words(&durable::with_ids(line)), vec!["--dry-run"]].concat(), "1");
         let wants_one =
             ["delete", "archive", "restore", "reuse", "handoff create", "remove", "supersede", "validity", "abandon"]
                 .iter()

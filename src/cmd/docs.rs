@@ -106,10 +106,15 @@ pub fn man(context: &mut Context, args: &ManArgs) -> anyhow::Result<()> {
 pub fn pages() -> Vec<(String, Vec<u8>)> {
     let mut pages = Vec::new();
     // The manual has its examples in a section of their own.
-    let mut command = Cli::command();
+    let mut command = without_help(Cli::command());
     command.build();
     collect(&command, "cruxctl", &mut pages);
     pages
+}
+
+/// Without the verb `help`, which has no page.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
 fn collect(command: &clap::Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) {
@@ -180,6 +185,20 @@ fn sections(path: &str) -> Roff {
             roff.text([roman(*why)]);
         }
     }
+    let (title, texts) = match path {
+        "cruxctl durable" => ("WORDS", WORDS),
+        "cruxctl durable stream" => ("EVENTS", EVENTS),
+        "cruxctl journal compact" => ("WHAT STAYS OF DURABLE SESSIONS", RETAINED),
+        _ => ("", &[][..]),
+    };
+    if !texts.is_empty() {
+        roff.control("SH", [title]);
+    }
+    for (what, text) in texts {
+        roff.control("TP", []);
+        roff.text([bold(*what)]);
+        roff.text([roman(*text)]);
+    }
     if !matches!(path, "cruxctl completions" | "cruxctl man") {
         roff.control("SH", ["BESIDE A RUNNING DAEMON"]);
         for paragraph in BESIDE {
@@ -212,6 +231,59 @@ fn sections(path: &str) -> Roff {
     }
     roff
 }
+
+/// The words that durable sessions are told in.
+const WORDS: &[(&str, &str)] = &[
+    ("parked", "Nothing is to be done: every input is finished."),
+    ("running", "Inputs wait, or a worker has them. `inspect` tells which: accepted, queued or running."),
+    ("blocked", "A worker has asked for somebody to put something right. `unblock` lets its work be claimed again."),
+    ("closing, closed", "It takes no inputs any more. It is closed when the last one is finished, or was killed."),
+    ("cursor", "The number of an input in its session, from 1, in the order in which inputs were accepted."),
+    ("work", "The inputs that a worker was given at once, and their one result. A session has one work at a time."),
+    ("fence", "What a worker shows to commit its work. Each claim has another one, and only the last one counts."),
+    ("delivered", "An input was given to a worker."),
+    (
+        "failed",
+        "The inputs are finished and have no result. What is to be tried again is sent again, under another key.",
+    ),
+    (
+        "lost",
+        "A line of the journal was damaged and set aside: the one with the input, or the one that says what became of it.",
+    ),
+];
+
+/// The events of a stream.
+const EVENTS: &[(&str, &str)] = &[
+    (
+        "session.snapshot",
+        "Where the session stands, in the place of all that has happened before. It has the cursor of the last event.",
+    ),
+    ("session.status", "It was opened, is closing, or has ended. The stream ends with its end."),
+    ("ingress.accepted", "An input was accepted: sent, or published as a signal."),
+    ("ingress.delivered", "An input was given to a worker for the first time."),
+    ("turn.completed, turn.failed", "Work is finished, up to this input."),
+    ("work.changed", "Work was blocked, or unblocked."),
+];
+
+/// What a compaction leaves of durable sessions.
+const RETAINED: &[(&str, &str)] = &[
+    (
+        "always",
+        "How each session stands, its inputs with their payloads, every result, what is under way, active subscriptions, and what must be known so that nothing comes twice.",
+    ),
+    (
+        "never",
+        "What was renewed, released, blocked and unblocked: a stream begins behind what is gone. Of a deleted session only that it was there.",
+    ),
+    (
+        "--retain TIME",
+        "Erases the payloads of inputs that were finished longer ago than that, and their results; of a session that was killed longer ago, those that were not finished as well. Ids, cursors, outcomes and counts stay, and `result` answers refused.session_result_erased. What waits or is under way is not touched. TIME is a length such as 30days, or a moment such as 2026-03-01T08:00:00Z.",
+    ),
+    (
+        "elsewhere",
+        "What a repair has set aside lies in DIR/cruxctl/quarantine, payloads included, until somebody deletes it there.",
+    ),
+];
 
 /// The rows that a verb writes.
 fn groups(path: &str) -> &'static [Group] {

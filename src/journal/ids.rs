@@ -13,7 +13,7 @@ use twox_hash::XxHash3_64;
 use super::Journal;
 use super::files::DataDir;
 use super::index::Index;
-use super::live::{KeyHasher, Live};
+use super::live::{KeyHasher, Live, Row};
 use super::replay::{self, Opened};
 use super::scan::{self, Item, Stretch};
 use super::split::event_ids;
@@ -165,6 +165,17 @@ fn standing(dir: &DataDir, journal: &Journal, opened: &Opened) -> Option<(Witnes
 /// where these are not all. An index that can be believed says which they are; without one, only a short journal is
 /// replayed. `with`: those in whose texts this cannot stand are left out.
 pub fn each_live(dir: &DataDir, journal: &Journal, with: &str, take: &mut dyn FnMut(&[u8])) -> Option<()> {
+    each_of(dir, journal, with, &|row| row.live, take)
+}
+
+/// The same of what lies where the rows say that are `wanted`.
+pub fn each_of(
+    dir: &DataDir,
+    journal: &Journal,
+    with: &str,
+    wanted: &dyn Fn(&Row) -> bool,
+    take: &mut dyn FnMut(&[u8]),
+) -> Option<()> {
     let may_have = may_have(with);
     let opened = replay::open_at_once(dir, journal).ok().filter(|opened| opened.len <= MOST)?;
     let mut live = match Index::open(dir, journal, &opened, false) {
@@ -182,7 +193,10 @@ pub fn each_live(dir: &DataDir, journal: &Journal, with: &str, take: &mut dyn Fn
         }
     };
     live.check().ok()?;
-    let handed = opened.each(&live.spans().ok()?, &mut |_, bytes| {
+    let mut spans = Vec::new();
+    live.each_row(&mut |_, row| spans.extend(wanted(&row).then(|| row.place.span()))).ok()?;
+    spans.sort_unstable_by_key(|span| span.offset);
+    let handed = opened.each(&spans, &mut |_, bytes| {
         if may_have(bytes) {
             take(bytes);
         }

@@ -20,6 +20,8 @@ pub struct Asked {
     pub scope: Option<Scope>,
     /// The id of the session that was typed before, as it is stored.
     pub session: Option<String>,
+    /// The target of a durable session that was typed before.
+    pub target: Option<String>,
     /// The entity that was typed before, as it was typed.
     pub entity: Option<String>,
     /// The journals that were typed.
@@ -56,6 +58,7 @@ impl Asked {
         let given = typed.and_then(|matches| matches.try_get_many::<String>("ids").ok().flatten());
         Asked {
             session: id.zip(scope.as_ref()).map(|(id, scope)| scope.stored(&id).into_owned()),
+            target: text("target"),
             entity: text("entity").or_else(|| text("what")),
             journals: ["journal", "journals"].iter().flat_map(|name| journals(whole, name)).collect(),
             given: given.into_iter().flatten().cloned().collect(),

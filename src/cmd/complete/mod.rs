@@ -2,10 +2,12 @@
 //!
 //! The scripts in `completions/` hand over what was typed and get lines back. Nothing here changes anything, waits for
 //! anybody or says what went wrong: an answer without candidates is one. [`line`] is what was typed, [`asked`] what that
-//! says, [`offers`] what there is for an argument, [`groups`] what is shown of too many, and [`shells`] how each shell
+//! says, [`offers`] what there is for an argument, [`durable`] for
+//! those of durable sessions, [`groups`] what is shown of too many, and [`shells`] how each shell
 //! is answered. The rest of a command line, its verbs, options and files, the command tree knows by itself.
 
 pub mod asked;
+pub mod durable;
 pub mod groups;
 pub mod line;
 pub mod offers;
@@ -19,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
+pub use durable::Durable;
 pub use offers::Offers;
 
 use self::asked::Asked;

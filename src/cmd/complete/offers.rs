@@ -9,6 +9,7 @@ use clap::builder::ArgExt;
 use clap_complete::engine::CompletionCandidate;
 
 use super::asked::Asked;
+use super::durable::Durable;
 use super::groups::{Shown, shown};
 use crate::cmd::fact::view::Eyes;
 use crate::cmd::handoff::trust::key_id;
@@ -53,12 +54,14 @@ pub enum Offers {
     TrustedKeys,
     /// An id with a record in the journals that were typed, or in any, as it is stored.
     Recorded,
+    /// Something of durable sessions.
+    Durable(Durable),
 }
 
 impl ArgExt for Offers {}
 
 /// A text to go on with, and what there is to say of it.
-type Text = (String, Option<String>);
+pub(super) type Text = (String, Option<String>);
 
 impl Offers {
     /// What can be put in the place of a word; nothing, where not all of it is known.
@@ -96,6 +99,7 @@ impl Offers {
             Offers::OpenHandoffs => open_handoffs(dir, word).map(|open| told(open, &fits)),
             Offers::TrustedKeys => trusted_keys(dir, word).map(|keys| told(keys, &fits)),
             Offers::Recorded => recorded(dir, (asked, word), &fits),
+            Offers::Durable(what) => what.texts(dir, asked, word).map(|texts| told(texts, &fits)),
         };
         found.unwrap_or_default()
     }

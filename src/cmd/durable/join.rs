@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{missing, read_found, session};
 use crate::cmd::Context;
+use crate::cmd::complete::{Durable, Offers};
 use crate::error::{Code, Error, Result};
 use crate::journal::live::Live;
 use crate::journal::replay::Opened;
@@ -18,7 +19,7 @@ use crate::store::durable::{JOURNAL, Progress, Session, State, identity, rules};
 #[derive(Args, Debug)]
 pub struct ResultOf {
     /// The input's id, as `durable send` prints it
-    #[arg(long, value_name = "INPUT")]
+    #[arg(long, value_name = "INPUT", add = Offers::Durable(Durable::Inputs))]
     pub input: String,
     /// Wait so long for it
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::open::forked_from;
 use super::{Which, cursor, find};
 use crate::cmd::Context;
+use crate::cmd::complete::{Durable, Offers};
 use crate::error::Result;
 use crate::journal::table::Table;
 use crate::render::{Group, Value};
@@ -44,7 +45,7 @@ pub struct Stats {
 #[derive(Args, Debug)]
 pub struct List {
     /// Only sessions of this agent or flow
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = Offers::Durable(Durable::Targets))]
     pub target: Option<String>,
     /// Only sessions that stand like this
     #[arg(long, value_name = "STATUS", value_parser = ["parked", "running", "blocked", "closing", "closed"])]

@@ -18,6 +18,7 @@ pub mod worker;
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::complete::{Durable, Offers};
 use crate::error::{Code, Error, Result};
 use crate::journal::Span;
 use crate::journal::live::{IdKey, Live};
@@ -42,7 +43,8 @@ pub enum Verb {
     ///
     /// A key belongs to one target in a namespace: whoever opens it again with the same target gets the same session, also
     /// when many do so at once; with another target it is refused. Ids are hashes of namespace, target and key, so that
-    /// they are the same everywhere. Opening runs nothing. The key of a deleted session never comes back.
+    /// they are the same everywhere. Opening runs nothing. A session that was closed stays closed under its key, and the
+    /// key of a deleted one never comes back.
     Open(open::Open),
     /// Show which session a key has; never make one
     Get(open::Get),
@@ -57,24 +59,32 @@ pub enum Verb {
     ///
     /// Done when the input is on disk; a worker sees to it later. Inputs of a session are numbered from 1 in the order in
     /// which they were accepted, whoever sends them. An input has at most 64 levels, 100,000 values and 1 MiB; one that
-    /// does not fit takes no number. With --idempotency-key, sending again returns what was accepted the first time.
+    /// does not fit takes no number. White space between tokens is not kept. With --idempotency-key, sending again returns
+    /// what was accepted the first time; where that was another payload, a warning says so.
     Send(ingress::Send),
     /// Send many inputs at once, one to a line: all of them or none
     SendMany(ingress::SendMany),
     /// Work off inputs with a command
     ///
-    /// Claims the inputs of a session that wait, all at once, and runs the command with them on its standard input, one JSON
-    /// value to a line, in order. Its standard output, one JSON value, is the result of all of them, if it ends with 0. A
-    /// command that ends with 78 blocks the session until `durable unblock`; any other status, a signal, or an output that is
-    /// not one JSON value, is a failure: it is tried again, with the same inputs, until it has failed --max-attempts times.
-    /// The command's standard error goes where this command's goes.
+    /// Claims the inputs of a session that wait, all at once or --batch of them, and runs the command with them on its
+    /// standard input, one JSON value to a line, in order. Its standard output, one JSON value, is the result of all of them,
+    /// if it ends with 0. A command that ends with 78 blocks the session until `durable unblock`; any other status, a
+    /// signal, or an output that is not one JSON value, is a failure: it is tried again, with the same inputs, until it has
+    /// failed --max-attempts times. The command's standard error goes where this command's goes. What it has started in the
+    /// background ends with it, and may hold its output for 8 seconds.
     ///
     /// The command finds in its environment CRUXCTL_WORK_ID, CRUXCTL_WORK_EFFECT (the same for each attempt: by it a command
-    /// knows what it has done before), CRUXCTL_WORK_SESSION, CRUXCTL_WORK_THREAD, CRUXCTL_WORK_TARGET, CRUXCTL_WORK_KEY,
-    /// CRUXCTL_WORK_FIRST, CRUXCTL_WORK_LAST, CRUXCTL_WORK_ATTEMPT.
+    /// knows what it has done before), CRUXCTL_WORK_SESSION, CRUXCTL_WORK_THREAD, CRUXCTL_WORK_NAMESPACE,
+    /// CRUXCTL_WORK_TARGET, CRUXCTL_WORK_KEY, CRUXCTL_WORK_FIRST, CRUXCTL_WORK_LAST, CRUXCTL_WORK_ATTEMPT (failures and this
+    /// one), CRUXCTL_WORK_CLAIMS (how often the work was given out), and CRUXCTL_DATA_DIR.
     ///
     /// A worker that dies loses its claim: at once where its command is gone as well, else when the lease ends. Whoever comes
-    /// next gets the same inputs. A command may therefore run more than once; its result is committed once.
+    /// next gets the same inputs. A command may therefore run more than once; its result is committed once. A death is no
+    /// failure: a command that takes its worker down is given its inputs again, and can tell by CRUXCTL_WORK_CLAIMS.
+    ///
+    /// Without --follow it ends when nothing waits that it can do: it waits for what it has put off itself, not for what
+    /// others have. It ends with 5 where work has failed for good or is blocked, and with 3 where a session cannot be worked
+    /// on because an input is lost. SIGTERM, SIGINT and SIGHUP end the command; what it has not finished is given back.
     Work(worker::Work),
     /// Claim the inputs of a session that wait, for a worker of one's own
     ///
@@ -97,6 +107,9 @@ pub enum Verb {
     /// Block claimed work until somebody unblocks it
     Block(turn::Block),
     /// Let blocked work be claimed again
+    ///
+    /// And at once what was put off. Where the next input of a session is lost, because its line was damaged and set aside,
+    /// this gives it up: it has failed then, and those behind it can be claimed.
     Unblock(turn::Unblock),
     /// Print the result of an input, exactly as it was committed
     ///
@@ -115,9 +128,9 @@ pub enum Verb {
     List(look::List),
     /// Print what has happened to a session, one JSON object a line; no payloads
     ///
-    /// The first line is a snapshot. Without --after, all events follow that the journal still has; with the cursor of an
-    /// event, those behind it. A cursor that is not there, or not any more, gives a snapshot with the reason cursor-expired
-    /// and all that is there. With --follow it goes on, until the session is closed.
+    /// Without --after it begins with a snapshot, and the events follow that the journal has without a gap, up to now; with
+    /// the cursor of an event, those behind it. A cursor that is not there, or not any more, gives a snapshot with the reason
+    /// cursor-expired and all that is there. With --follow it goes on, until the session has ended.
     Stream(stream::Stream),
     /// Subscribe a session to a signal
     ///
@@ -132,7 +145,8 @@ pub enum Verb {
     /// Publish an occurrence of a signal: one JSON value from standard input
     ///
     /// It becomes an input of each session with an active subscription that it matches, once for each session, however many
-    /// of its subscriptions match, and however often the same occurrence is published.
+    /// of its subscriptions match, and however often the same occurrence is published. Of a member that a payload has twice,
+    /// the last one is matched.
     Publish(signal::Publish),
     /// Take no inputs any more, and close when those that are there are finished
     Close(life::Close),
@@ -185,16 +199,17 @@ pub fn run(context: &mut Context, args: DurableArgs) -> Result<()> {
 #[derive(Args, Clone, Debug)]
 pub struct Which {
     /// The session's id
-    #[arg(long, value_name = "ID", required_unless_present = "key", conflicts_with_all = ["target", "key"])]
+    #[arg(long, value_name = "ID", required_unless_present = "key", conflicts_with_all = ["target", "key"],
+        add = Offers::Durable(Durable::Sessions))]
     pub session: Option<String>,
     /// The agent's id or the flow's name
-    #[arg(long, value_name = "TARGET", requires = "key")]
+    #[arg(long, value_name = "TARGET", requires = "key", add = Offers::Durable(Durable::Targets))]
     pub target: Option<String>,
     /// The key that the session was opened under
-    #[arg(long, value_name = "KEY", requires = "target")]
+    #[arg(long, value_name = "KEY", requires = "target", add = Offers::Durable(Durable::Keys))]
     pub key: Option<String>,
     /// Where the key counts
-    #[arg(long, value_name = "NAMESPACE", default_value = NAMESPACE)]
+    #[arg(long, value_name = "NAMESPACE", default_value = NAMESPACE, add = Offers::Durable(Durable::Namespaces))]
     pub namespace: String,
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::{Which, find, find_to_change, of_key, session, whole, write};
+use crate::cmd::complete::{Durable, Offers};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::render::{Group, Value};
@@ -13,16 +14,16 @@ use crate::store::durable::{ForkedFrom, JOURNAL, Session, State, TargetKind};
 #[derive(Args, Debug)]
 pub struct Open {
     /// The agent's id or the flow's name
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = Offers::Durable(Durable::Targets))]
     pub target: String,
     /// Which of the two it is
     #[arg(long, value_enum, value_name = "KIND")]
     pub kind: TargetKind,
     /// What the session is for, for example an order or a customer
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", add = Offers::Durable(Durable::Keys))]
     pub key: String,
     /// Where the key counts
-    #[arg(long, value_name = "NAMESPACE", default_value = super::NAMESPACE)]
+    #[arg(long, value_name = "NAMESPACE", default_value = super::NAMESPACE, add = Offers::Durable(Durable::Namespaces))]
     pub namespace: String,
     /// Say what would be done and do nothing
     #[arg(long)]

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use super::ingress::{one_input, warn_of_another};
 use super::open::tell;
 use super::{Which, cursor, find_to_change, for_change, read_found, session, write};
+use crate::cmd::complete::{Durable, Offers};
 use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
 use crate::handoff::strict;
@@ -23,7 +24,7 @@ pub struct Subscribe {
     #[command(flatten)]
     pub which: Which,
     /// The signal's id
-    #[arg(long, value_name = "SIGNAL")]
+    #[arg(long, value_name = "SIGNAL", add = Offers::Durable(Durable::Signals))]
     pub signal: String,
     /// Only payloads with these members, as a JSON object
     #[arg(long, value_name = "JSON")]
@@ -37,7 +38,7 @@ pub struct Subscribe {
 #[derive(Args, Debug)]
 pub struct Unsubscribe {
     /// The subscription's id
-    #[arg(long = "sub", value_name = "SUBSCRIPTION")]
+    #[arg(long = "sub", value_name = "SUBSCRIPTION", add = Offers::Durable(Durable::Subscriptions))]
     pub subscription: String,
     /// Say what would be done and do nothing
     #[arg(long)]
@@ -48,10 +49,10 @@ pub struct Unsubscribe {
 #[derive(Args, Debug)]
 pub struct Subscriptions {
     /// Only those of this session
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = Offers::Durable(Durable::Sessions))]
     pub session: Option<String>,
     /// Only those to this signal
-    #[arg(long, value_name = "SIGNAL")]
+    #[arg(long, value_name = "SIGNAL", add = Offers::Durable(Durable::Signals))]
     pub signal: Option<String>,
 }
 
@@ -59,13 +60,13 @@ pub struct Subscriptions {
 #[derive(Args, Debug)]
 pub struct Publish {
     /// The signal's id
-    #[arg(long, value_name = "SIGNAL")]
+    #[arg(long, value_name = "SIGNAL", add = Offers::Durable(Durable::Signals))]
     pub signal: String,
     /// By what the occurrence is known again: published twice, it is delivered once
     #[arg(long, value_name = "ID")]
     pub occurrence: String,
     /// Where the signal counts
-    #[arg(long, value_name = "NAMESPACE", default_value = super::NAMESPACE)]
+    #[arg(long, value_name = "NAMESPACE", default_value = super::NAMESPACE, add = Offers::Durable(Durable::Namespaces))]
     pub namespace: String,
     /// Read the payload from this file instead of standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

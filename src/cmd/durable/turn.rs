@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::open::tell;
 use super::worker::is_free;
 use super::{Which, cursor, find_to_change, for_change, input_of, missing, session_at, write};
+use crate::cmd::complete::{Durable, Offers};
 use crate::cmd::{Context, input};
 use crate::error::{Code, Error, Result};
 use crate::journal::table::Table;
@@ -40,7 +41,7 @@ pub struct Claim {
 #[derive(Args, Debug)]
 pub struct Held {
     /// The work's id
-    #[arg(long, value_name = "WORK")]
+    #[arg(long, value_name = "WORK", add = Offers::Durable(Durable::Works))]
     pub work: String,
     /// The fence that the claim has printed
     #[arg(long, value_name = "FENCE")]

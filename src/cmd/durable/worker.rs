@@ -19,6 +19,7 @@ use super::queue::{Queue, Waiting};
 use super::running::{End, execute};
 use super::turn::{blocked, completed, failed, from_now, is_prepared, last_of_next, released};
 use super::{session, session_at, whole};
+use crate::cmd::complete::{Durable, Offers};
 use crate::cmd::{Context, plural};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -34,10 +35,10 @@ use crate::store::durable::{Claimable, JOURNAL, Session, State, Work as Activati
 #[derive(Args, Debug)]
 pub struct Work {
     /// Only inputs of this session
-    #[arg(long, value_name = "ID", conflicts_with = "target")]
+    #[arg(long, value_name = "ID", conflicts_with = "target", add = Offers::Durable(Durable::Sessions))]
     pub session: Option<String>,
     /// Only inputs of sessions of this agent or flow
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = Offers::Durable(Durable::Targets))]
     pub target: Option<String>,
     /// At most so many inputs at once; without it, all that wait
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

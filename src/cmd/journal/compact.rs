@@ -19,6 +19,8 @@ pub struct Compact {
     #[arg(value_name = "JOURNAL", value_enum)]
     pub journal: Name,
     /// Of durable sessions, erase as well what was sent and what came of it, where that was finished longer ago than this
+    ///
+    /// A length such as 30days, or a moment such as 2026-03-01T08:00:00Z. Ids, cursors and outcomes stay.
     #[arg(long, value_name = "TIME")]
     pub retain: Option<String>,
     /// Say what would be dropped and drop nothing
