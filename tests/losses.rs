@@ -190,6 +190,43 @@ fn a_fence_that_was_lost_with_its_line_is_not_given_out_again() {
 }
 
 #[test]
+fn a_copy_that_lacks_what_was_acknowledged_gives_no_number_out_again() {
+    let world = World::new().damaged();
+    let one = open(&world, "k");
+    let inputs = ["1", "2", "3"].map(|input| one.send(input));
+    let journal = world.dir().join("cruxctl/durable.jsonl");
+    let whole = fs::read(&journal).unwrap();
+    let replace = |bytes: &[u8]| {
+        let copy = world.dir().join("cruxctl/copy");
+        fs::write(&copy, bytes).unwrap();
+        fs::rename(&copy, &journal).unwrap();
+    };
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    // An older one, one with a line less, and one with another.
+    for wrong in
+        [lines[..3].concat(), [lines[0], lines[1], lines[3]].concat(), [&lines[..3], &lines[2..3]].concat().concat()]
+    {
+        replace(&wrong);
+        assert_eq!(one.verb("status", &[]).status, 3);
+        let refused = world.run_with(&["durable", "send", "--session", &one.id], "\"new\"").ends(5);
+        assert!(refused.stderr.contains("journal check durable --accept"), "{refused:?}");
+        assert_eq!(work(&world, "", "touch ran").ends(5).code(), "refused.damage");
+    }
+    assert!(!world.beside("ran").exists());
+    // A copy of all of it is as good as it was; also where a write to it was not finished.
+    replace(&whole);
+    one.verb("status", &[]).ends(0);
+    replace(&[&whole[..], b"{\"op\":\"acc"].concat());
+    let fourth = one.send("4");
+    assert!(fourth.ends_with("_4"), "{fourth}");
+    assert_eq!(one.claim().inputs.len(), inputs.len() + 1);
+    // What is accepted as it is counts from then on.
+    replace(&lines[..3].concat());
+    world.run(&words("journal check durable --accept"));
+    assert!(one.send("\"new\"").ends_with("_3"));
+}
+
+#[test]
 fn a_line_that_contradicts_itself_is_damage_and_no_reason_to_try_again() {
     let world = World::new().damaged();
     let one = open(&world, "k");

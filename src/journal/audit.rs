@@ -237,6 +237,23 @@ fn is_copy(opened: &Opened, witness: &Witness, end: End) -> bool {
     same * 2 > end.to
 }
 
+/// How a witness stands to a journal. One of our own nobody else replaces: where another file is in its place, and it was
+/// not put there by a repair or a compaction, it is a copy, and goes on where the witness ends or has lost something.
+pub fn standing(
+    dir: &DataDir,
+    journal: &Journal,
+    opened: &Opened,
+    (witness, end): (&Witness, End),
+) -> io::Result<Standing> {
+    let standing = witness.standing(opened, end)?;
+    // Who has opened it before it was replaced knows nothing of the file that there is now.
+    let is_copy = standing == Standing::Elsewhere
+        && journal.is_ours()
+        && opened.is_there()
+        && !follows(dir, journal, opened, witness.identity);
+    if is_copy { witness.standing_to_copy(opened, end) } else { Ok(standing) }
+}
+
 /// Holds only the ends of a journal and its witness against each other, for a verb that asks something else. `live` is
 /// what the journal adds up to, where that is known. A witness that cannot be read says nothing here: it is for the check to tell.
 pub fn glance(dir: &DataDir, journal: &Journal, opened: &Opened, live: Option<&mut Live>) -> Option<Finding> {
@@ -246,7 +263,7 @@ pub fn glance(dir: &DataDir, journal: &Journal, opened: &Opened, live: Option<&m
         // It may have come since.
         return (end.to > 0 && !opened.path.exists()).then(|| missing_at_end(opened, &witness, end)).flatten();
     }
-    match witness.standing(opened, end).ok()? {
+    match standing(dir, journal, opened, (&witness, end)).ok()? {
         Standing::Against if opened.len >= end.to => {
             let why = "what was validated does not end here any more".to_owned();
             let at = (opened.line_of(end.to).ok()?, end.to);

@@ -301,9 +301,10 @@ impl Table {
             Found::Nothing => start == 0,
             Found::Unreadable(_) => false,
             // A record that was cut is one that it knows. What was begun and no more, it does not know, or as that.
-            Found::Witness(witness) => witness
-                .end()
-                .is_ok_and(|end| witness.standing(&self.opened, end).is_ok_and(|standing| standing == Standing::For)),
+            Found::Witness(witness) => witness.end().is_ok_and(|end| {
+                let standing = audit::standing(&self.dir, self.journal, &self.opened, (&witness, end));
+                standing.is_ok_and(|standing| standing == Standing::For)
+            }),
         };
         goes_on.then_some(Span { offset: start, len: self.opened.len - start })
     }

@@ -514,6 +514,11 @@ impl Witness {
         if Identity::of(file)? != self.identity {
             return Ok(Standing::Elsewhere);
         }
+        self.standing_to_copy(opened, end)
+    }
+
+    /// How it stands to a file that must have all that it knows, whichever file that is.
+    pub fn standing_to_copy(&self, opened: &Opened, end: End) -> io::Result<Standing> {
         Ok(match self.ends_in(opened, end)? {
             _ if end.damaged => Standing::Damaged,
             true => Standing::For,
