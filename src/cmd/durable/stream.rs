@@ -1,5 +1,6 @@
 //! `cruxctl durable stream`: what happens to a session, as it happens.
 
+use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::json;
 
@@ -160,93 +161,103 @@ fn each(opened: &Opened, stretch: Stretch, session_id: &str, take: &mut Take<'_>
     Ok(())
 }
 
+/// A line of the stream, by its columns.
+#[derive(Default)]
+struct Told<'a> {
+    id: &'a str,
+    cursor: u64,
+    kind: &'static str,
+    session_id: &'a str,
+    occurred_at: DateTime<Utc>,
+    reason: Option<&'static str>,
+    status: Option<String>,
+    input_id: Option<&'a str>,
+    input_cursor: Option<u64>,
+    source: Option<&'static str>,
+    step_index: Option<u64>,
+    work_id: Option<&'a str>,
+}
+
+impl Told<'_> {
+    fn tell(&self, context: &mut Context) -> Result<()> {
+        let cells = [
+            Value::text(self.id),
+            Value::text(self.cursor.to_string()),
+            Value::text(self.kind),
+            Value::text(self.session_id),
+            Value::Time(self.occurred_at),
+            Value::Count(1),
+            Value::maybe(self.reason),
+            self.status.as_ref().map_or(Value::Absent, |json| Value::Json(json.as_bytes())),
+            Value::maybe(self.input_id),
+            Value::maybe(self.input_cursor.map(|cursor| cursor.to_string())),
+            Value::maybe(self.source),
+            self.step_index.map_or(Value::Absent, Value::Count),
+            Value::maybe(self.work_id),
+        ];
+        context.printer.row(0, &[self.id], &cells)
+    }
+}
+
 /// Where the session stands, in the place of all that has happened before.
-fn snapshot(context: &mut Context, session: &Session, reason: &str) -> Result<()> {
-    let members = look::standing(session).map(|(name, value)| {
+fn snapshot(context: &mut Context, session: &Session, reason: &'static str) -> Result<()> {
+    let members = look::standing(session).into_iter().filter_map(|(name, value)| {
         let json = match value {
             Value::Count(count) => json!(count),
             Value::Text(text) => json!(text),
-            _ => json!(null),
+            _ => return None,
         };
-        (name.to_owned(), json)
+        Some((name.to_owned(), json))
     });
-    let status =
-        serde_json::Value::Object(members.into_iter().filter(|(_, json)| !json.is_null()).collect()).to_string();
-    let id = format!("session.snapshot:{}:{}", session.session_id, session.events);
-    let cells = [
-        Value::text(&*id),
-        Value::text(session.events.to_string()),
-        Value::text("session.snapshot"),
-        Value::text(&*session.session_id),
-        Value::Time(session.updated_at),
-        Value::Count(1),
-        Value::text(reason),
-        Value::Json(status.as_bytes()),
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-    ];
-    context.printer.row(0, &[&id], &cells)
+    let told = Told {
+        id: &format!("session.snapshot:{}:{}", session.session_id, session.events),
+        cursor: session.events,
+        kind: "session.snapshot",
+        session_id: &session.session_id,
+        occurred_at: session.updated_at,
+        reason: Some(reason),
+        status: Some(serde_json::Value::Object(members.collect()).to_string()),
+        ..Told::default()
+    };
+    told.tell(context)
 }
 
 /// Tells an event.
 fn tell(context: &mut Context, table: &mut Table, session_id: &str, event: &Event) -> Result<()> {
-    let (mut status, mut input, mut source, mut step, mut work) =
-        (Value::Absent, (Value::Absent, Value::Absent), Value::Absent, Value::Absent, Value::Absent);
-    let state;
-    match &event.what {
-        What::Status(now) => {
-            // Of a stream a session that has ended is closed, however it did.
-            let shown = match now {
+    let Event { id, cursor, occurred_at, what } = event;
+    let (kind, state) = (what.kind(), |state: &str| Some(json!({ "state": state }).to_string()));
+    let told = Told { id, cursor: *cursor, kind, session_id, occurred_at: *occurred_at, ..Told::default() };
+    let last_id;
+    let told = match what {
+        // Of a stream a session that has ended is closed, however it did.
+        What::Status(now) => Told {
+            status: state(match now {
                 State::Ready => "parked",
                 State::Closing => "closing",
                 State::Closed | State::Killed | State::Deleted => "closed",
-            };
-            state = json!({ "state": shown }).to_string();
-            status = Value::Json(state.as_bytes());
-        }
+            }),
+            ..told
+        },
         What::Accepted { input_id, cursor } => {
-            input = (Value::text(&**input_id), Value::text(cursor.to_string()));
-            source = came_from(table, input_id)?;
+            let source = came_from(table, input_id)?;
+            Told { input_id: Some(input_id), input_cursor: Some(*cursor), source, ..told }
         }
         What::Delivered { input_id, cursor, work_id } => {
-            input = (Value::text(&**input_id), Value::text(cursor.to_string()));
-            source = came_from(table, input_id)?;
-            step = Value::Count(0);
-            work = Value::text(&**work_id);
+            let (source, step_index, work_id) = (came_from(table, input_id)?, Some(0), Some(work_id.as_str()));
+            Told { input_id: Some(input_id), input_cursor: Some(*cursor), source, step_index, work_id, ..told }
         }
         What::Finished { work_id, last, .. } => {
-            input = (Value::text(identity::input(session_id, *last)), Value::text(last.to_string()));
-            work = Value::text(&**work_id);
+            last_id = identity::input(session_id, *last);
+            Told { input_id: Some(&last_id), input_cursor: Some(*last), work_id: Some(work_id), ..told }
         }
         What::Changed { work_id, progress } => {
-            state = json!({ "state": progress.name() }).to_string();
-            status = Value::Json(state.as_bytes());
-            work = Value::text(&**work_id);
+            Told { status: state(progress.name()), work_id: Some(work_id), ..told }
         }
-    }
-    let cells = [
-        Value::text(&*event.id),
-        Value::text(event.cursor.to_string()),
-        Value::text(event.what.kind()),
-        Value::text(session_id),
-        Value::Time(event.occurred_at),
-        Value::Count(1),
-        Value::Absent,
-        status,
-        input.0,
-        input.1,
-        source,
-        step,
-        work,
-    ];
-    context.printer.row(0, &[&event.id], &cells)
+    };
+    told.tell(context)
 }
 
 /// Where an input came from, as far as the journal still has it.
-fn came_from(table: &mut Table, input_id: &str) -> Result<Value<'static>> {
-    let known = table.look(|live| rules::input(live, input_id))?;
-    Ok(known.map_or(Value::Absent, |known| Value::text(known.source.name())))
+fn came_from(table: &mut Table, input_id: &str) -> Result<Option<&'static str>> {
+    Ok(table.look(|live| rules::input(live, input_id))?.map(|known| known.source.name()))
 }
