@@ -189,9 +189,17 @@ fn more_durable() -> Vec<String> {
         line("repeat", ",\"input_ids\":[\"input_a0_1\"]"),
         line("claim", ""),
         line("checkpoint", ",\"work_id\":\"w\",\"output\":[{\"op\":\"delete\"}]"),
-        line("complete", ",\"work_id\":\"w\",\"first\":1,\"last\":18446744073709551615"),
+        line("complete", ",\"work_id\":\"w\",\"first\":1,\"last\":72057594037927935"),
+        line("complete", ",\"work_id\":\"w\",\"first\":1,\"last\":3,\"erased\":true"),
         line("fail", ",\"work_id\":\"w\",\"first\":0,\"last\":2,\"reason\":\"}}\""),
-        line("subscribe", ",\"subscription\":{\"subscription_id\":\"u\"}"),
+        line(
+            "subscribe",
+            &format!(
+                ",\"subscription\":{{\"subscription_id\":\"u\",\"session_id\":\"a0\",\"namespace\":\"n\",\
+                 \"signal_id\":\"s\",\"match_key\":\"\",\"created_at\":{AT}}}"
+            ),
+        ),
+        line("unblock", ",\"blocked\":true"),
         line("unsubscribe", ",\"subscription_id\":\"u\""),
         format!("{{\"op\":\"delete\",\"session\":{}}}", durable_document("\"a1\"", "\"t\"", "1")),
     ]

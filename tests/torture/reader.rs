@@ -290,6 +290,78 @@ enum Stage {
     Deleted,
 }
 
+/// A number that can be counted on.
+#[derive(Deserialize)]
+#[serde(try_from = "u64")]
+struct Count;
+
+impl TryFrom<u64> for Count {
+    type Error = &'static str;
+
+    fn try_from(number: u64) -> Result<Count, &'static str> {
+        if number < 1 << 56 { Ok(Count) } else { Err("it is too great") }
+    }
+}
+
+#[derive(Deserialize)]
+struct ForkedFrom {
+    session_id: String,
+    cursor: Count,
+    thread_revision: Count,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Progress {
+    Queued,
+    Running,
+    Blocked,
+}
+
+#[derive(Deserialize)]
+struct Work {
+    work_id: String,
+    first: Count,
+    last: Count,
+    progress: Progress,
+    fence: Count,
+    claims: Count,
+    failures: Count,
+    prepared: bool,
+    #[serde(default)]
+    worker: Option<String>,
+    #[serde(default)]
+    until: Option<Time>,
+    #[serde(default)]
+    blocker: Option<String>,
+    #[serde(default)]
+    delivered_at: Option<Time>,
+    #[serde(default)]
+    checkpointed_at: Option<Time>,
+}
+
+#[derive(Deserialize)]
+struct Statistics {
+    accepted: Count,
+    deduplicated: Count,
+    delivered: Count,
+    resumed: Count,
+    dropped: Count,
+    started: Count,
+    completed: Count,
+    failed: Count,
+}
+
+#[derive(Deserialize)]
+struct Subscription {
+    subscription_id: String,
+    session_id: String,
+    namespace: String,
+    signal_id: String,
+    match_key: String,
+    created_at: Time,
+}
+
 #[derive(Deserialize)]
 struct DurableDocument {
     session_id: String,
@@ -301,19 +373,19 @@ struct DurableDocument {
     key_hash: String,
     thread_id: String,
     #[serde(default)]
-    forked_from: Option<Value>,
+    forked_from: Option<ForkedFrom>,
     state: Stage,
-    accepted: u64,
-    processed: u64,
-    events: u64,
-    fences: u64,
+    accepted: Count,
+    processed: Count,
+    events: Count,
+    fences: Count,
     #[serde(default)]
-    work: Option<Value>,
+    work: Option<Work>,
     #[serde(default)]
     fenced_work_id: Option<String>,
-    statistics: Value,
-    created_at: Time,
+    statistics: Statistics,
     updated_at: Time,
+    created_at: Time,
 }
 
 #[derive(Deserialize)]
@@ -326,7 +398,7 @@ enum Source {
 #[derive(Deserialize)]
 struct Input {
     input_id: String,
-    cursor: u64,
+    cursor: Count,
     source: Source,
     accepted_at: Time,
     #[serde(default)]
@@ -372,20 +444,24 @@ enum Durable {
         work_id: String,
         #[serde(default)]
         output: Option<Value>,
+        #[serde(default)]
+        erased: Option<bool>,
     },
     Complete {
         session: DurableDocument,
         work_id: String,
-        first: u64,
-        last: u64,
+        first: Count,
+        last: Count,
         #[serde(default)]
         output: Option<Value>,
+        #[serde(default)]
+        erased: Option<bool>,
     },
     Fail {
         session: DurableDocument,
         work_id: String,
-        first: u64,
-        last: u64,
+        first: Count,
+        last: Count,
         reason: String,
     },
     Block {
@@ -393,10 +469,12 @@ enum Durable {
     },
     Unblock {
         session: DurableDocument,
+        #[serde(default)]
+        blocked: Option<bool>,
     },
     Subscribe {
         session: DurableDocument,
-        subscription: Value,
+        subscription: Subscription,
     },
     Unsubscribe {
         session: DurableDocument,
@@ -427,7 +505,7 @@ impl Durable {
             | Durable::Complete { session, .. }
             | Durable::Fail { session, .. }
             | Durable::Block { session }
-            | Durable::Unblock { session }
+            | Durable::Unblock { session, .. }
             | Durable::Subscribe { session, .. }
             | Durable::Unsubscribe { session, .. }
             | Durable::Close { session }

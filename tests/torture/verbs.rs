@@ -6,8 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cruxctl::store::durable::identity;
-
 use crate::faults;
 use crate::support::{Mount, World, session_line};
 
@@ -158,8 +156,8 @@ fn lived() -> Lived {
     for key in ["held", "blocked", "done"] {
         run(&world, &format!("durable claim --target t --key {key} --lease 10000h"), "");
     }
-    run(&world, &format!("durable block --fence 1 --work {}", work_of("blocked")), "");
-    run(&world, &format!("durable complete --fence 1 --work {}", work_of("done")), "[1]");
+    run(&world, &format!("durable block {}", held(&world, "blocked")), "");
+    run(&world, &format!("durable complete {}", held(&world, "done")), "[1]");
     run(&world, "durable close --target t --key done", "");
     let accept = fs::read_to_string(world.beside("first")).unwrap();
     run(&world, "handoff accept --key-file mac.key --agent bob", &accept);
@@ -167,10 +165,10 @@ fn lived() -> Lived {
     Lived { world, case, facts }
 }
 
-/// The first work of a durable session, by its key.
-pub fn work_of(key: &str) -> String {
-    let session = identity::Keyed::of("default", "t", key).session_id;
-    identity::work("default", &session, &identity::input(&session, 1)).0
+/// The work that is under way in a durable session, by its key, and the fence of its last claim.
+fn held(world: &World, key: &str) -> String {
+    let seen = world.run(&["durable", "inspect", "--target", "t", "--key", key, "--json"]).ends(0).json();
+    format!("--fence {} --work {}", seen["fence"], seen["work_id"].as_str().unwrap())
 }
 
 /// Damage of several kinds between good records.
@@ -274,7 +272,7 @@ pub fn cases() -> Vec<Case> {
     add("durable send again", "durable send --target t --key k --idempotency-key i".into(), b"2", &full);
     add("durable send-many", "durable send-many --target t --key k".into(), b"[1]\n[2]\n[3]\n", &full);
     add("durable claim", "durable claim --target t --key k".into(), b"", &full);
-    let held = format!("--fence 1 --work {}", work_of("held"));
+    let held = held(&world, "held");
     add("durable renew", format!("durable renew --lease 1h {held}"), b"", &full);
     add("durable checkpoint", format!("durable checkpoint {held}"), b"[1]", &full);
     add("durable complete", format!("durable complete {held}"), b"[1]", &full);
