@@ -150,8 +150,8 @@ const FAILED: u64 = 2;
 /// In the row of work: its result was erased.
 const ERASED: u64 = 1;
 
-/// So many inputs that are not there may stand in a row: the most that were lost with one line.
-const LOST: u64 = 1 << 17;
+/// So many inputs that are not there may stand in a row before the rest is not looked for: they were lost with one line.
+const LOST: u64 = 1 << 12;
 
 /// In the row of a subscription: there is an older one of the same signal.
 const MORE: u64 = 1 << 63;
@@ -270,6 +270,10 @@ pub fn fold(live: &mut Live, record: &Record<'_>) {
             };
             let number = |name| event.members.natural(name).unwrap_or_default();
             let (first, last) = (number("first"), number("last"));
+            // What it has finished is what its session says from then on.
+            if last != processed {
+                return;
+            }
             let at = event.record.time("updated_at").and_then(|at| u64::try_from(at.timestamp()).ok());
             let outcome = outcome | at.unwrap_or_default() << 8;
             // Every input is finished once. Some may be lost, with the line with which they were accepted.
