@@ -25,10 +25,14 @@ struct Way {
 }
 
 impl Way {
-    /// At which calls it happens: in the short form, of those of which there are very many, at some.
+    /// At which calls it happens: in the short form at every other one, and of those of which there are very many, at some.
     fn calls(&self, plan: &Plan, case: usize) -> impl Iterator<Item = u32> {
         let many = matches!(self.calls, "read" | "open" | CHANGES);
-        let step = if many && !plan.long { 16 } else { 1 };
+        let step = match (plan.long, many) {
+            (true, _) => 1,
+            (false, true) => 16,
+            (false, false) => 2,
+        };
         let first = u32::try_from((case as u64 + plan.seed) % step).unwrap_or_default() + 1;
         (first..10_000).step_by(usize::try_from(step).unwrap_or(1))
     }
