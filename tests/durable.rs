@@ -727,6 +727,9 @@ fn one_that_is_blocked_can_close_and_waits_until_it_is_unblocked() {
     one.step("block", &claim, &["--reason", "line 1\nline 2"], "").ends(0);
     assert_eq!(one.verb("close", &["--json"]).ends(0).json()["sessions"][0]["state"], "closing");
     assert_eq!(one.verb("inspect", &["--json"]).ends(0).json()["blocker"], "line 1 line 2");
+    let blocked = world.run(&words("durable list --status blocked --format id")).ends(0);
+    assert_eq!(blocked.text().trim(), one.id);
+    assert!(one.verb("delete", &[]).ends(5).stderr.contains("unblock"));
     assert_eq!(one.verb("claim", &[]).ends(1).code(), "no.session_work");
     one.verb("unblock", &[]).ends(0);
     assert_eq!(one.verb("unblock", &[]).ends(1).code(), "no.session_work", "there is nothing more to put right");
@@ -773,6 +776,7 @@ fn a_claim_takes_no_more_inputs_than_it_is_told_to() {
     let results: Vec<String> = inputs.iter().map(|input| one.result(input).ends(0).text()).collect();
     assert_eq!(results, ["0\n", "0\n", "2\n", "2\n", "4\n"]);
     one.verb("claim", &["--batch", "0"]).ends(2);
+    assert_eq!(one.verb("claim", &["--lease", "0s"]).ends(2).code(), "usage.arguments");
 }
 
 #[test]
@@ -788,7 +792,9 @@ fn an_idempotency_key_is_one_and_another_payload_under_it_is_told() {
         assert_eq!(send(key, "1").ends(2).code(), "usage.id", "{key:?}");
     }
     let first = send("a", "{\"n\": 1}").ends(0);
-    assert_eq!(send("a", "{ \"n\":1 }").ends(0).stderr, "");
+    for same in ["{ \"n\":1 }", "{\"n\":1.0}"] {
+        assert_eq!(send("a", same).ends(0).stderr, "");
+    }
     let other = send("a", "{\"n\":2,\"secret\":true}").ends(0);
     assert_eq!(other.text(), first.text());
     assert!(other.stderr.contains("another payload") && !other.stderr.contains("secret"), "{other:?}");

@@ -151,6 +151,7 @@ fn where_a_prepared_result_is_lost_it_is_not_said_to_be_erased() {
     assert_eq!(one.result(&input).ends(0).text(), "\"prepared\"\n");
     lose(&world, &["\"op\":\"checkpoint\""]);
     is_lost(&one.result(&input), &input);
+    assert_eq!(states(&one)[1].1, "lost");
 }
 
 #[test]
@@ -211,6 +212,12 @@ fn a_copy_that_lacks_what_was_acknowledged_gives_no_number_out_again() {
         let refused = world.run_with(&["durable", "send", "--session", &one.id], "\"new\"").ends(5);
         assert!(refused.stderr.contains("journal check durable --accept"), "{refused:?}");
         assert_eq!(work(&world, "", "touch ran").ends(5).code(), "refused.damage");
+        // The check says so as well, as often as it is asked, and nothing is built on it.
+        for _ in 0..2 {
+            world.run(&words("journal check durable")).ends(3);
+        }
+        world.run(&words("journal compact durable")).ends(5);
+        assert_eq!(world.read("cruxctl/durable.jsonl"), wrong);
     }
     assert!(!world.beside("ran").exists());
     // A copy of all of it is as good as it was; also where a write to it was not finished.

@@ -434,6 +434,19 @@ fn what_a_command_has_started_ends_with_it_and_nobody_waits_for_it_for_ever() {
     assert_eq!(outcomes(&work(&world, "", "sleep 600 & echo 2").ends(0)), ["completed"]);
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(one.result(&input).ends(0).text(), "2\n");
+    // Nor for one that has left the group; it is not ended.
+    let input = one.send("1");
+    let script = "setsid sh -c 'echo $$ > left; exec sleep 600' 2>/dev/null & while ! [ -s left ]; do sleep 0.01; done; echo 3";
+    fs::write(world.beside("left"), "").unwrap();
+    assert_eq!(outcomes(&work(&world, "", script).ends(0)), ["completed"]);
+    assert!(begun.elapsed() < Duration::from_secs(120));
+    assert_eq!(one.result(&input).ends(0).text(), "3\n");
+    let left = fs::read_to_string(world.beside("left")).unwrap();
+    assert!(Command::new("kill").arg(left.trim()).status().unwrap().success());
+    // And one that writes without end is stopped at what a result may have.
+    one.send("1");
+    let endless = work(&world, "--max-attempts 1", "yes").ends(5);
+    assert!(endless.text().contains("more than"), "{endless:?}");
 }
 
 #[test]
@@ -443,8 +456,10 @@ fn a_worker_ends_with_its_terminal_but_not_where_that_was_asked_for() {
     let input = one.send("1");
     let worker = begun(&world, "", "sleep 600");
     signal(&worker, "HUP");
-    let ended = Answer::from(worker.wait_with_output().unwrap()).ends(0);
-    assert_eq!(outcomes(&ended), ["released"]);
+    // Who would go on behind it is told that it was not done.
+    let ended = worker.wait_with_output().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(1));
+    assert!(String::from_utf8(ended.stdout).unwrap().contains("\treleased\t"));
     let script = "touch begun; sleep 1; echo 1";
     let mut command = Command::new("nohup");
     command.arg(assert_cmd::cargo::cargo_bin!("cruxctl")).args(words("durable work -- sh -c")).arg(script);

@@ -168,7 +168,8 @@ pub fn read(
     // compaction has left, which was killed before it had made a new witness, is none.
     let copy = other_file
         && old.is_some_and(|(witness, end)| {
-            !follows(dir, journal, opened, witness.identity) && is_copy(opened, witness, end)
+            // One of our own nobody else replaces.
+            !follows(dir, journal, opened, witness.identity) && (journal.is_ours() || is_copy(opened, witness, end))
         });
     let replaced = other_file && !copy;
     let begins = if options.afresh || other_file { (0, 0) } else { (end.to, end.lines) };

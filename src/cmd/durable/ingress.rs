@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::value::RawValue;
 
+use super::signal::canonical;
 use super::{Which, find_to_change, for_change, read_found};
 use crate::cmd::{Context, input, plural};
 use crate::error::{Code, Error, Result};
@@ -41,7 +42,7 @@ pub struct SendMany {
     /// Read the inputs from this file instead of standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Accept each once: the first line gets this key with `/1` behind it, the second with `/2`
+    /// Accept each once: the first input gets this key with `/1` behind it, the second with `/2`
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
     /// Say what would be done and do nothing
@@ -120,7 +121,7 @@ pub fn send_many(context: &mut Context, args: &SendMany) -> Result<()> {
         }
         let payload = payload(line, &format!("line {number} of {name}"))
             .map_err(|error| error.after(true, "none of the lines was accepted"))?;
-        let idempotency_key = args.idempotency_key.as_ref().map(|key| format!("{key}/{number}"));
+        let idempotency_key = args.idempotency_key.as_ref().map(|key| format!("{key}/{}", sent.len() + 1));
         // Short lines are many records long before they are many bytes.
         bytes += (payload.get().len() + idempotency_key.as_ref().map_or(0, String::len)) as u64 + AROUND;
         if bytes > LONGEST_RECORD {
@@ -208,7 +209,12 @@ fn accept(context: &mut Context, which: &Which, sent: Vec<Sent>, dry_run: bool, 
 /// Says so where something else comes with the key of an input: what was accepted first counts, and this does not. What
 /// was erased cannot be told from it.
 pub(super) fn warn_of_another(context: &mut Context, before: &Input, payload: &RawValue, key: &str) {
-    if before.payload.as_ref().is_some_and(|own| own.get() != payload.get()) {
+    let same = |own: &RawValue| {
+        let read = |text: &RawValue| serde_json::from_str::<serde_json::Value>(text.get()).ok();
+        own.get() == payload.get()
+            || read(own).zip(read(payload)).is_some_and(|(a, b)| canonical(&a) == canonical(&b))
+    };
+    if before.payload.as_deref().is_some_and(|own| !same(own)) {
         let text =
             format!("{key:?} came with another payload before, as {}: this one is not accepted", before.input_id);
         context.printer.warn(&text, &[]);

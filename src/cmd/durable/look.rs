@@ -158,7 +158,12 @@ fn shown(table: &mut Table, session: &Session, cursor: u64) -> Result<Shown> {
         // A line was lost: the one with which it was accepted, or the one with which it was finished.
         _ if known.is_none() => ("lost", work.map(|work| work.work_id.clone())),
         (Outcome::None, _) if cursor <= session.processed => ("lost", None),
-        (Outcome::Completed, _) => ("completed", of_first(first)),
+        (Outcome::Completed, _) => {
+            let work_id = of_first(first);
+            let result = table.look(|live| rules::work(live, work_id.as_deref().unwrap_or_default()))?;
+            let is_there = result.is_some_and(|result| result.erased || result.result.len > 0);
+            (if is_there { "completed" } else { "lost" }, work_id)
+        }
         (Outcome::Failed, _) => ("failed", of_first(first)),
         (Outcome::None, Some(work)) => (work.progress.name(), Some(work.work_id.clone())),
         (Outcome::None, None) if session.state == State::Killed => ("dropped", None),
@@ -330,9 +335,11 @@ pub fn list(context: &mut Context, args: &List) -> Result<()> {
             continue;
         };
         let status = if found.state == State::Deleted { "deleted" } else { found.status().name() };
+        // One that is closing may be blocked as well, and then closes only when somebody unblocks it.
+        let is = |wanted: &str| wanted == status || wanted == "blocked" && found.is_blocked();
         let shown = (args.deleted || found.state != State::Deleted)
             && args.target.as_ref().is_none_or(|target| *target == found.target_id)
-            && args.status.as_ref().is_none_or(|wanted| wanted == status);
+            && args.status.as_deref().is_none_or(is);
         if !shown {
             continue;
         }

@@ -15,7 +15,7 @@ pub mod stream;
 pub mod turn;
 pub mod worker;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use super::Context;
 use super::complete::{Durable, Offers};
@@ -71,7 +71,7 @@ pub enum Verb {
     /// if it ends with 0. A command that ends with 78 blocks the session until `durable unblock`; any other status, a
     /// signal, or an output that is not one JSON value, is a failure: it is tried again, with the same inputs, until it has
     /// failed --max-attempts times. The command's standard error goes where this command's goes. What it has started in the
-    /// background ends with it, and may hold its output for 8 seconds.
+    /// background ends with it, unless that has begun a session of its own, and may hold its output for 8 seconds.
     ///
     /// The command finds in its environment CRUXCTL_WORK_ID, CRUXCTL_WORK_EFFECT (the same for each attempt: by it a command
     /// knows what it has done before), CRUXCTL_WORK_SESSION, CRUXCTL_WORK_THREAD, CRUXCTL_WORK_NAMESPACE,
@@ -83,8 +83,9 @@ pub enum Verb {
     /// failure: a command that takes its worker down is given its inputs again, and can tell by CRUXCTL_WORK_CLAIMS.
     ///
     /// Without --follow it ends when nothing waits that it can do: it waits for what it has put off itself, not for what
-    /// others have. It ends with 5 where work has failed for good or is blocked, and with 3 where a session cannot be worked
-    /// on because an input is lost. SIGTERM, SIGINT and SIGHUP end the command; what it has not finished is given back.
+    /// others have. It ends with 5 where work that it has done has failed for good or was blocked, and with 3 where a session
+    /// cannot be worked on because an input is lost. SIGTERM, SIGINT and SIGHUP end the command, and what it has not finished
+    /// is given back; then the signal ends this command as well, but with --follow it ends with 0.
     Work(worker::Work),
     /// Claim the inputs of a session that wait, for a worker of one's own
     ///
@@ -197,10 +198,10 @@ pub fn run(context: &mut Context, args: DurableArgs) -> Result<()> {
 
 /// Which session a verb is about: its id, or its target and key.
 #[derive(Args, Clone, Debug)]
+#[command(group = ArgGroup::new("session or key").args(["session", "key"]).required(true))]
 pub struct Which {
     /// The session's id
-    #[arg(long, value_name = "ID", required_unless_present = "key", conflicts_with_all = ["target", "key"],
-        add = Offers::Durable(Durable::Sessions))]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["target", "key"], add = Offers::Durable(Durable::Sessions))]
     pub session: Option<String>,
     /// The agent's id or the flow's name
     #[arg(long, value_name = "TARGET", requires = "key", add = Offers::Durable(Durable::Targets))]

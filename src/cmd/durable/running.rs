@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use chrono::TimeDelta;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::value::RawValue;
 
-use super::turn::{each_input, from_now, output, renewed};
+use super::turn::{each_input, lease, output, renewed};
 use super::worker::Work;
 use super::{session, whole};
 use crate::cmd::{Context, input};
@@ -127,18 +128,27 @@ pub(super) fn execute(
         let (dir, session, work) = (context.dir.clone(), session.clone(), work.clone());
         thread::spawn(move || feed(&dir, &session, &work, stdin))
     });
-    let reader = running.child.stdout.take().map(|stdout| thread::spawn(move || read_most(stdout, most)));
+    let written = Arc::new(Mutex::new(Written::default()));
+    let reader = running.child.stdout.take().map(|stdout| {
+        let written = Arc::clone(&written);
+        thread::spawn(move || read_most(stdout, most, &written))
+    });
     let opened = replay::open_at_once(&context.dir, &JOURNAL)?;
     let mut watch = Watch { begun: Instant::now(), looked: Instant::now(), opened, stopped: None, busy: false };
     let mut ended = None::<Instant>;
+    let are_done = || {
+        let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
+        read && feeder.as_ref().is_none_or(thread::JoinHandle::is_finished)
+    };
     loop {
+        if let Some(why) = &seen(&written).failed {
+            return Ok(End::Failed(why.clone()));
+        }
         if running.has_ended()? {
             // What it has started in the background may still write to its output, and for a while it may. And what was
             // not all read as it was sent is no input: that is known only when all of it was handed over.
             let since = *ended.get_or_insert_with(Instant::now);
-            let read = reader.as_ref().is_none_or(thread::JoinHandle::is_finished);
-            let fed = feeder.as_ref().is_none_or(thread::JoinHandle::is_finished);
-            if read && fed || since.elapsed() >= GRACE {
+            if are_done() || since.elapsed() >= GRACE {
                 break;
             }
         }
@@ -152,9 +162,16 @@ pub(super) fn execute(
     if watch.stopped.is_some() && !status.success() {
         return Ok(End::Stopped);
     }
-    let written = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
+    // With its group the pipes are closed, unless something has left the group: nobody waits for that.
+    let since = Instant::now();
+    while !are_done() && since.elapsed() < LOOK_AGAIN {
+        thread::sleep(SHORT_LOOK);
+    }
     let failed = |_| Err(Error::new(Code::EnvironmentIo, "the inputs could not be handed to the command"));
+    let feeder = feeder.filter(thread::JoinHandle::is_finished);
     feeder.map_or(Ok(()), |feeder| feeder.join().unwrap_or_else(failed))?;
+    let Written { bytes, failed } = std::mem::take(&mut *seen(&written));
+    let written = failed.map_or(Ok(bytes), Err);
     Ok(match (outcome(status), written) {
         (Some(end), _) => end,
         (None, Err(why)) => End::Failed(why),
@@ -220,19 +237,39 @@ fn spawn(context: &Context, args: &Work, session: &Session, work: &Activation) -
         .spawn()
 }
 
-/// Reads an output, of which no more is kept than may be a result.
-fn read_most(mut from: impl Read, most: u64) -> std::result::Result<Vec<u8>, String> {
-    let (mut bytes, mut block, mut too_long) = (Vec::new(), vec![0; BLOCK], false);
+/// What a command has written so far.
+#[derive(Default)]
+struct Written {
+    bytes: Vec<u8>,
+    /// Why it is no result, whatever comes.
+    failed: Option<String>,
+}
+
+/// What was written, as it is at this moment.
+fn seen(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
+    // Who holds it does nothing that could fail.
+    written.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads an output to its end, or until it is no result any more.
+fn read_most(mut from: impl Read, most: u64, written: &Mutex<Written>) {
+    let mut block = vec![0; BLOCK];
     loop {
-        match from.read(&mut block) {
+        let got = from.read(&mut block);
+        let mut written = seen(written);
+        match got {
             Ok(0) => break,
-            Ok(got) if bytes.len() as u64 + got as u64 <= most => bytes.extend_from_slice(&block[..got]),
-            Ok(_) => too_long = true,
+            Ok(got) if written.bytes.len() as u64 + got as u64 <= most => {
+                written.bytes.extend_from_slice(&block[..got]);
+            }
+            Ok(_) => written.failed = Some(format!("its standard output has more than {most} bytes")),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("its standard output cannot be read: {}", plain(&error))),
+            Err(error) => written.failed = Some(format!("its standard output cannot be read: {}", plain(&error))),
+        }
+        if written.failed.is_some() {
+            break;
         }
     }
-    if too_long { Err(format!("its standard output has more than {most} bytes")) } else { Ok(bytes) }
 }
 
 /// Sees to it that a command that runs is stopped in time, and its claim kept.
@@ -323,7 +360,7 @@ impl Watch {
         if session.held(&work.work_id, work.fence, now).is_err() {
             return Ok(Some(End::Lost));
         }
-        let until = from_now(now, args.lease, "--lease")?;
+        let until = lease(now, args.lease)?;
         let line = renewed(&mut session, until, now)?;
         context.append(&lock, table, &[line])?;
         work.until = Some(until);

@@ -131,7 +131,7 @@ fn match_key(text: Option<&str>) -> Result<String> {
 }
 
 /// A JSON value in its one form.
-fn canonical(value: &Json) -> String {
+pub(super) fn canonical(value: &Json) -> String {
     match value {
         Json::Object(members) => {
             let sorted: BTreeMap<&String, String> =

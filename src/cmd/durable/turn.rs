@@ -169,6 +169,12 @@ pub const CHANGED: &[Group] = &[Group {
     blocks: false,
 }];
 
+/// With a shorter lease, work would be lost before it is begun.
+const SHORTEST_LEASE: Duration = Duration::from_secs(1);
+
+/// How many bytes of inputs are kept from before a claim is written until it is told.
+const READ_AHEAD: usize = 8 << 20;
+
 /// The longest text that says why something is so, in bytes.
 const LONGEST_REASON: usize = 1024;
 
@@ -177,6 +183,15 @@ pub(super) fn from_now(now: DateTime<Utc>, time: Duration, flag: &str) -> Result
     let at = TimeDelta::from_std(time).ok().and_then(|time| now.checked_add_signed(time));
     at.filter(|at| chrono::Datelike::year(at) <= 9999)
         .ok_or_else(|| Error::new(Code::UsageArguments, format!("{flag} is longer than time can be told")))
+}
+
+/// A lease from now on.
+pub(super) fn lease(now: DateTime<Utc>, time: Duration) -> Result<DateTime<Utc>> {
+    if time < SHORTEST_LEASE {
+        let shortest = humantime::format_duration(SHORTEST_LEASE);
+        return Err(Error::new(Code::UsageArguments, format!("--lease is shorter than {shortest}")));
+    }
+    from_now(now, time, "--lease")
 }
 
 /// A reason as it is kept: in one line, and not longer than it may be.
@@ -195,6 +210,7 @@ fn reason(text: &str) -> Result<String> {
 
 /// Runs `durable claim`.
 pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
+    lease(context.env.now(), args.lease)?;
     if let Some(worker) = &args.worker {
         let why = worker.starts_with("w_").then(|| "names that begin with w_ belong to durable work".to_owned());
         input::check_new("worker", worker, why)?;
@@ -213,11 +229,12 @@ pub fn claim(context: &mut Context, args: &Claim) -> Result<()> {
         let message = format!("there is nothing to claim of session {}: {why}", session.session_id);
         return Err(Error::new(Code::NoSessionWork, message));
     }
-    let until = from_now(now, args.lease, "--lease")?;
+    let until = lease(now, args.lease)?;
     let last = last_of_next(&mut table, &session, args.batch)?;
     session.claim(args.worker.clone(), last, until, now);
+    let inputs = read_ahead(&mut table, &session)?;
     write(context, lock, table, session.line("claim"))?;
-    tell_claim(context, &session, args.dry_run)
+    tell_claim(context, &session, inputs, args.dry_run)
         .map_err(|error| error.after(!args.dry_run, "the work is claimed until its lease ends"))
 }
 
@@ -274,7 +291,23 @@ pub(super) fn each_input(
     Ok(())
 }
 
-fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result<()> {
+/// The inputs of the work that a session has, read before anything is written: what cannot be handed out is not claimed.
+/// `None` where they are too much to be kept.
+fn read_ahead(table: &mut Table, session: &Session) -> Result<Option<Vec<Input>>> {
+    let Some(work) = &session.work else { return Ok(None) };
+    let (mut inputs, mut bytes) = (Some(Vec::new()), 0);
+    each_input(table, session, work, &mut |input| {
+        bytes += size_of::<Input>() + input.payload.as_ref().map_or(0, |payload| payload.get().len());
+        if bytes > READ_AHEAD {
+            inputs = None;
+        }
+        inputs.iter_mut().for_each(|inputs| inputs.push(input.clone()));
+        Ok(())
+    })?;
+    Ok(inputs)
+}
+
+fn tell_claim(context: &mut Context, session: &Session, inputs: Option<Vec<Input>>, dry_run: bool) -> Result<()> {
     let Some(work) = &session.work else { return Ok(()) };
     let first = identity::input(&session.session_id, work.first);
     let (_, effect) = identity::work(&session.namespace, &session.session_id, &first);
@@ -292,8 +325,7 @@ fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result
     ];
     context.printer.begin("cruxctl.durable.claim.v1", CLAIMED)?;
     context.printer.row(0, &[&work.work_id], &cells)?;
-    let mut table = Table::open(&context.dir, &JOURNAL, false)?;
-    each_input(&mut table, session, work, &mut |input| {
+    let mut tell = |input: &Input| {
         let cells = [
             Value::text(&*input.input_id),
             cursor(input.cursor),
@@ -302,7 +334,14 @@ fn tell_claim(context: &mut Context, session: &Session, dry_run: bool) -> Result
             input.payload.as_ref().map_or(Value::Absent, |payload| Value::Json(payload.get().as_bytes())),
         ];
         context.printer.row(1, &[], &cells)
-    })?;
+    };
+    match inputs {
+        Some(inputs) => inputs.iter().try_for_each(tell)?,
+        None => {
+            let mut table = Table::open(&context.dir, &JOURNAL, false)?;
+            each_input(&mut table, session, work, &mut |input| tell(&input))?;
+        }
+    }
     context.printer.end()
 }
 
@@ -363,7 +402,7 @@ fn tell_step(
 /// Runs `durable renew`.
 pub fn renew(context: &mut Context, args: &Renew) -> Result<()> {
     step(context, &args.held, ("renew", "cruxctl.durable.renew.v1"), &mut |session, _, now| {
-        renewed(session, from_now(now, args.lease, "--lease")?, now)
+        renewed(session, lease(now, args.lease)?, now)
     })
 }
 

@@ -17,7 +17,7 @@ use clap::Args;
 use super::join::wait_for_change;
 use super::queue::{Queue, Waiting};
 use super::running::{End, execute};
-use super::turn::{blocked, completed, failed, from_now, is_prepared, last_of_next, released};
+use super::turn::{blocked, completed, failed, from_now, is_prepared, last_of_next, lease, released};
 use super::{session, session_at, whole};
 use crate::cmd::complete::{Durable, Offers};
 use crate::cmd::{Context, plural};
@@ -78,9 +78,6 @@ pub const WORKED: &[Group] = &[Group {
 /// The longest wait before a command is tried again.
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
-/// With a shorter lease, work would be lost before it is begun.
-const SHORTEST_LEASE: Duration = Duration::from_secs(1);
-
 /// A worker that is alive as long as its file is locked.
 struct Alive {
     name: String,
@@ -139,15 +136,11 @@ fn folder(context: &Context) -> PathBuf {
 
 /// Runs the verb.
 pub fn run(context: &mut Context, args: &Work) -> Result<()> {
-    if args.lease < SHORTEST_LEASE {
-        let time = humantime::format_duration(SHORTEST_LEASE);
-        return Err(Error::new(Code::UsageArguments, format!("--lease is shorter than {time}")));
-    }
     if args.timeout.is_some_and(|timeout| timeout.is_zero()) {
         return Err(Error::new(Code::UsageArguments, "--timeout is 0: every command would fail"));
     }
     let now = context.env.now();
-    from_now(now, args.lease, "--lease")?;
+    lease(now, args.lease)?;
     from_now(now, args.retry_delay, "--retry-delay")?;
     let stop = listen()?;
     let mut run = Run {
@@ -185,6 +178,12 @@ pub fn run(context: &mut Context, args: &Work) -> Result<()> {
         }
     }
     context.printer.end()?;
+    // Who goes on with what comes next would go on too early.
+    let signal = i32::try_from(stop.load(Ordering::Relaxed)).unwrap_or_default();
+    if signal != 0 && !args.follow {
+        context.printer.flush()?;
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
     // What else there was is done by now.
     if let Some(error) = run.broken.into_values().next() {
         return Err(error);
@@ -307,7 +306,7 @@ impl Run<'_> {
         let found = self.first(context, &mut table)?;
         let Next::Work(mut session, last) = found else { return Ok(found) };
         let now = context.env.now();
-        session.claim(Some(name), last, from_now(now, self.args.lease, "--lease")?, now);
+        session.claim(Some(name), last, lease(now, self.args.lease)?, now);
         self.put_off.remove(&IdKey::of(&session.session_id));
         let line = session.line("claim");
         context.append(&lock, table, &[line])?;

@@ -317,14 +317,19 @@ impl Session {
     /// Where it stands; a deleted one is closed.
     #[must_use]
     pub fn status(&self) -> Status {
-        let blocked = self.work.as_ref().is_some_and(|work| work.progress == Progress::Blocked);
         match self.state {
             State::Closing => Status::Closing,
             State::Closed | State::Killed | State::Deleted => Status::Closed,
-            State::Ready if blocked => Status::Blocked,
+            State::Ready if self.is_blocked() => Status::Blocked,
             State::Ready if self.pending_inputs() > 0 => Status::Running,
             State::Ready => Status::Parked,
         }
+    }
+
+    /// Whether its work waits for somebody.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.progress == Progress::Blocked)
     }
 
     /// How many inputs are accepted and not finished. Those of a killed session never will be, and do not wait.
@@ -339,8 +344,7 @@ impl Session {
     /// How much work waits or is under way: a session has one at a time. What is blocked does not count.
     #[must_use]
     pub fn pending_work(&self) -> u64 {
-        let blocked = self.work.as_ref().is_some_and(|work| work.progress == Progress::Blocked);
-        u64::from(self.pending_inputs() > 0 && !blocked)
+        u64::from(self.pending_inputs() > 0 && !self.is_blocked())
     }
 
     /// Whether and when its next work can be claimed.
@@ -472,6 +476,7 @@ impl Session {
             (_, State::Killed) => "its session was killed".to_owned(),
             (_, State::Deleted) => "its session was deleted".to_owned(),
             (Some(work), _) if work.work_id == work_id => match work.progress {
+                _ if work.fence < fence => "it was never given out".to_owned(),
                 _ if work.fence != fence => "another worker has it by now".to_owned(),
                 Progress::Queued => "it was given back".to_owned(),
                 Progress::Blocked => "it is blocked".to_owned(),
@@ -552,8 +557,11 @@ impl Session {
             State::Deleted => return Ok(false),
             State::Closed | State::Killed => {}
             State::Ready | State::Closing => {
-                let first =
-                    if self.state == State::Closing { "wait for its inputs, or kill it" } else { "close or kill it" };
+                let first = match self.state {
+                    State::Closing if self.is_blocked() => "unblock its work, or kill it",
+                    State::Closing => "wait for its inputs, or kill it",
+                    _ => "close or kill it",
+                };
                 let message = format!("session {} is {}; {first} first", self.session_id, self.state.name());
                 return Err(Error::new(Code::RefusedSessionNotClosed, message));
             }
