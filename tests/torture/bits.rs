@@ -153,18 +153,18 @@ impl Original {
         Original { journal, bytes: lines.concat(), lines, known, events, records }
     }
 
-    /// What is done to it. In the short form one bit of every other byte is flipped.
+    /// What is done to it. In the short form one bit of every third byte is flipped.
     fn ways(&self, plan: &Plan, number: u64) -> Vec<(&'static str, Vec<Way>)> {
         let len = self.bytes.len();
         let mut dice = Dice::new(plan.seed.wrapping_mul(1_000).wrapping_add(number));
         let every = |way: fn(usize) -> Way, end: usize| (0..end).map(way).collect::<Vec<Way>>();
         let flips = |at| (0..8).map(move |bit| Way::Flip(at, bit));
         if !plan.long {
-            let first = usize::from(plan.seed % 2 == 1);
-            let places = || (first..len).step_by(2);
+            let first = usize::try_from(plan.seed % 3).unwrap();
+            let places = || (first..len).step_by(3);
             let one = places().map(|at| Way::Flip(at, u8::try_from(dice.below(8)).unwrap())).collect();
             let cuts = places().map(Way::Cut).collect();
-            return vec![("cut at every other byte", cuts), ("a bit of every other byte flipped", one)];
+            return vec![("cut at every third byte", cuts), ("a bit of every third byte flipped", one)];
         }
         let mut ways = vec![("cut at every byte", every(Way::Cut, len))];
         ways.push(("every bit flipped", (0..len).flat_map(flips).collect()));

@@ -106,7 +106,7 @@ fn read(fixture: &Fixture, told: &[Told; 7], typed: &[(&Verb, Vec<String>)], pla
     let before = snapshot(&world.beside(""));
     for (n, (verb, args)) in typed.iter().enumerate() {
         // In the short form one verb has these formats, and the next one those.
-        let (first, step) = if plan.long { (0, 1) } else { (n % 3, 3) };
+        let (first, step) = if plan.long { (0, 1) } else { (n % 4, 4) };
         let mut args = args.clone();
         if verb.has_dry_run() {
             args.push("--dry-run".to_owned());

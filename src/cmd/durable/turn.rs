@@ -172,6 +172,9 @@ pub const CHANGED: &[Group] = &[Group {
 /// With a shorter lease, work would be lost before it is begun.
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
+/// How many lost inputs are given up at once.
+const GIVEN_UP: u64 = 1 << 17;
+
 /// How many bytes of inputs are kept from before a claim is written until it is told.
 const READ_AHEAD: usize = 8 << 20;
 
@@ -568,6 +571,8 @@ fn unblocked(
     if lost.is_some() && (is_free(context, session, now) || session.claimable() == Claimable::Blocked) {
         let had = session.work.take();
         if lost == Some(first) {
+            // A number in a line may be anything; what is lost behind these is given up the next time.
+            let last = last.min(first.saturating_add(GIVEN_UP));
             let last = first_that_is(table, session, (first, last), true)?.map_or(last, |there| there - 1);
             let Some(work) = session.give_up(last, now) else { return Ok((None, Vec::new())) };
             let line = session.fail_line(&work.work_id, (first, last), "it is lost: the journal does not have it");
