@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::durable::{One, open};
 use crate::support::{Answer, World, words};
-use crate::workers::{at_last, outcomes, work};
+use crate::workers::{at_last, outcomes, until, work};
 
 /// Damages the first line that has these parts, and repairs the journal: the line is gone from it.
 fn lose(world: &World, parts: &[&str]) {
@@ -104,6 +104,23 @@ fn an_input_that_is_lost_before_it_was_worked_off_stops_its_own_session_alone_un
     assert_eq!(one.result(&inputs[3]).ends(0).text(), "[3,4]\n");
     assert_eq!(one.stands(), json!(["parked", "4", "4", 0, 0]));
     assert_eq!(one.verb("stats", &["--json"]).ends(0).json()["work"]["total"]["failed"], 1);
+}
+
+#[test]
+fn a_worker_that_follows_goes_on_with_a_session_once_somebody_has_given_up_what_is_lost() {
+    let world = World::new();
+    let one = open(&world, "k");
+    let inputs = ["1", "2"].map(|input| one.send(input));
+    lose(&world, &["\"op\":\"accept\"", "\"cursor\":1"]);
+    let mut command = at_last(&world, &["durable", "work", "--follow", "--", "sh", "-c", "touch ran; cat"]);
+    let mut worker = command.stderr(fs::File::create(world.beside("told")).unwrap()).spawn().unwrap();
+    until(|| fs::read_to_string(world.beside("told")).unwrap().contains(&inputs[0]));
+    assert!(!world.beside("ran").exists());
+    one.verb("unblock", &[]).ends(0);
+    let args = ["durable", "result", "--input", &inputs[1], "--wait", "60s"];
+    assert_eq!(Answer::from(at_last(&world, &args).output().unwrap()).ends(0).text(), "2\n");
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]

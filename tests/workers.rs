@@ -455,6 +455,7 @@ fn a_worker_ends_with_its_terminal_but_not_where_that_was_asked_for() {
     let ended = worker.wait_with_output().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(1));
     assert!(String::from_utf8(ended.stdout).unwrap().contains("\treleased\t"));
+    assert_eq!(fs::read_dir(world.dir().join("cruxctl/workers")).unwrap().count(), 0);
     let script = "touch begun; sleep 1; echo 1";
     let mut command = Command::new("nohup");
     command.arg(assert_cmd::cargo::cargo_bin!("cruxctl")).args(words("durable work -- sh -c")).arg(script);

@@ -12,17 +12,6 @@ use crate::journal::table::Table;
 use crate::store::durable::JOURNAL;
 use crate::store::durable::rules::{self, Known};
 
-/// A session whose work can be claimed, now or later.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    /// Its key in the index.
-    pub key: IdKey,
-    /// From when on, in milliseconds of the Unix clock.
-    pub due: u64,
-    /// Whether a worker has it until then.
-    pub held: bool,
-}
-
 /// The sessions whose work can be claimed: some hundred bytes for each of them, and nothing for any other.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -43,13 +32,12 @@ impl Queue {
         Queue { session: session.map(IdKey::of), target: target.map(str::to_owned), ..Queue::default() }
     }
 
-    /// Takes what has come since it was last looked. Says whether all of it was looked through anew.
-    pub(super) fn follow(&mut self, table: &mut Table) -> Result<bool> {
+    /// Takes what has come since it was last looked. Says which sessions it was about.
+    pub(super) fn follow(&mut self, table: &mut Table) -> Result<BTreeSet<IdKey>> {
         let stretch = match &self.read {
             Some(before) => table.opened.grown_from(before)?,
             None => None,
         };
-        let anew = stretch.is_none();
         let mut changed = BTreeSet::new();
         if let Some(stretch) = stretch {
             table.opened.scan_items(&JOURNAL, stretch, &mut |item| {
@@ -71,12 +59,12 @@ impl Queue {
                 }
             }
         }
-        for key in changed {
+        for &key in &changed {
             let known = table.look(|live| rules::by_index_key(live, key))?;
             self.enter(table, key, known)?;
         }
         self.read = Some(table.opened.try_clone()?);
-        Ok(anew)
+        Ok(changed)
     }
 
     fn enter(&mut self, table: &mut Table, key: IdKey, known: Option<Known>) -> Result<()> {
@@ -95,10 +83,7 @@ impl Queue {
     }
 
     /// What waits, the input first that was sent first.
-    pub(super) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
-        self.order.iter().filter_map(|(_, key)| {
-            let known = self.waiting.get(key)?;
-            Some(Waiting { key: *key, due: known.due, held: known.held })
-        })
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (IdKey, Known)> + '_ {
+        self.order.iter().filter_map(|(_, key)| Some((*key, *self.waiting.get(key)?)))
     }
 }

@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::join::wait_for_change;
-use super::queue::{Queue, Waiting};
+use super::queue::Queue;
 use super::running::{End, execute};
 use super::turn::{blocked, completed, failed, from_now, is_prepared, last_of_next, lease, released};
 use super::{session, session_at, whole};
@@ -29,6 +29,7 @@ use crate::journal::lock::Lock;
 use crate::journal::replay;
 use crate::journal::table::{Table, rewritten};
 use crate::render::{Group, Value};
+use crate::store::durable::rules::Known;
 use crate::store::durable::{Claimable, JOURNAL, Session, State, Work as Activation};
 
 /// Arguments of `durable work`.
@@ -182,6 +183,8 @@ pub fn run(context: &mut Context, args: &Work) -> Result<()> {
     let signal = i32::try_from(stop.load(Ordering::Relaxed)).unwrap_or_default();
     if signal != 0 && !args.follow {
         context.printer.flush()?;
+        // A signal leaves no time for what else is to be left in order.
+        run.alive = None;
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
     // What else there was is done by now.
@@ -314,9 +317,9 @@ impl Run<'_> {
     }
 
     fn follow(&mut self, table: &mut Table) -> Result<()> {
-        if self.queue.follow(table)? {
-            // What was lost may have been put back.
-            self.broken.clear();
+        // Somebody may have put it right, or given up what is lost.
+        for key in self.queue.follow(table)? {
+            self.broken.remove(&key);
         }
         Ok(())
     }
@@ -327,7 +330,7 @@ impl Run<'_> {
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
         let mut later = None::<u64>;
         self.others = false;
-        for Waiting { key, due, held } in self.queue.in_order() {
+        for (key, Known { due, held, .. }) in self.queue.in_order() {
             if self.broken.contains_key(&key) {
                 continue;
             }
